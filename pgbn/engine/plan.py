@@ -1,18 +1,9 @@
 """The plan: who makes the function of each step.
 
-A step is first a composition of rules. Where a kernel draws the same from the same law, only
-faster, it stands in for them. Makers are tried in this order, and each says by the pattern of the
-task whether it serves it:
-
-    time          nodes that depend on their own row before
-    in turn       nodes whose entries are drawn one after another, given each other
-    completion    proportions whose exposure varies from entry to entry
-    linear        what stands in a linear predictor, and hears quadratic forms
-    first layer   the counts of the data, if the network has a sampler of the first layer
-    fused         kernels that do several rules at once, those of other packages first
-    composed      the rules, one by one: these serve everything
-
-A maker is a function ``make(program, task)`` that returns the step, a function of a key, or None.
+A step is first a composition of rules. Where a kernel draws from the same law, only faster, it
+stands in for them. `STAGES` are tried in order, and each says for which tasks it is. A maker is a
+function ``make(program, task)`` that returns the step, a function of a key, or None where the task
+has another pattern than its own. The makers of the last stage serve everything.
 """
 
 from __future__ import annotations
@@ -23,14 +14,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from pgbn.errors import NetworkError
 from pgbn.nodes.base import Node
+from pgbn.nodes.rules.types import QUADRATIC
 
 if TYPE_CHECKING:
     from pgbn.engine.compile.program import Program
 
 
 Run = Callable[[int], None]
-STAGES = ("time", "in turn", "completion", "linear", "first layer", "fused", "composed")
-_KERNELS = ("first layer", "fused")  # left out where the composed rules are asked for
 
 
 @dataclass(frozen=True)
@@ -41,7 +31,7 @@ class Task:
 
 
 class Draw(Task):
-    """Draw the value of a latent node, given the evidence that it hears."""
+    """Draw the value of a latent node, given the evidence that it receives."""
 
 
 class Counts(Task):
@@ -70,6 +60,30 @@ class MadeStep:
     def __call__(self, key: int) -> None:
         self.run(key)
 
+
+def _is_linear(program: Program, task: Task) -> bool:
+    """Whether a slot is a linear predictor, or a node in one receives quadratic forms."""
+    wiring, name = program.wiring, task.node.name
+    if isinstance(task, SlotCounts):
+        return wiring.rules[name, task.slot].is_quadratic
+    return wiring.draws[name].receives and wiring.draws[name].kind == QUADRATIC
+
+
+STAGES: dict[str, Callable[[Program, Task], bool]] = {
+    # nodes that depend on their own row before
+    "time": lambda program, task: program.is_in_time(task.node.name),
+    # nodes whose entries are drawn one after another, given each other
+    "in turn": lambda program, task: task.node.name in program.wiring.connections.sequential,
+    # proportions whose exposure varies from entry to entry
+    "completion": lambda program, task: task.node.name in program.wiring.completed,
+    "linear": _is_linear,
+    # the counts of the data, if the network has a sampler of the first layer
+    "first layer": lambda program, task: program.kernels,
+    # kernels that do several rules at once, those of other packages first
+    "fused": lambda program, task: program.kernels,
+    # the rules, one by one
+    "composed": lambda program, task: True,
+}
 
 Maker = Callable[["Program", Any], Run | None]
 M = TypeVar("M", bound=Maker)
@@ -112,14 +126,12 @@ def register_kernel(task: type[Task]) -> Callable[[M], M]:
 
 def find_step(program: Program, task: Task) -> MadeStep:
     """What the first maker that serves a task makes."""
-    for stage in STAGES:
-        if program.kernels or stage not in _KERNELS:
-            for make in _makers.get((stage, type(task)), ()):
-                made = make(program, task)
-                if isinstance(made, MadeStep):
-                    return made
-                if made is not None:
-                    return MadeStep(made, make in _by_rows)
+    for stage, is_for in STAGES.items():
+        makers = _makers.get((stage, type(task)), ())
+        for make in makers if makers and is_for(program, task) else ():
+            made = make(program, task)
+            if made is not None:
+                return made if isinstance(made, MadeStep) else MadeStep(made, make in _by_rows)
     raise AssertionError(f"no maker serves {task}")
 
 

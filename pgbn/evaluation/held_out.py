@@ -31,8 +31,8 @@ from numpy.typing import NDArray
 from scipy.special import logsumexp
 
 from pgbn.engine.compile.by_cell import ByCell, ConditionalMeans, averaged_nodes, mixed_gamma
-from pgbn.engine.compile.composed import splitter_of
 from pgbn.engine.compile.program import Program
+from pgbn.engine.compile.splitting import splitter_of
 from pgbn.engine.data.cells import read_array
 from pgbn.engine.data.coords import same_labels
 from pgbn.engine.data.nonzero import Cells

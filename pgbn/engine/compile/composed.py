@@ -7,7 +7,6 @@ draw rule gives.
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Mapping
 from inspect import signature
 from typing import Any
@@ -15,14 +14,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pgbn.engine.compile.layout import Labelled
 from pgbn.engine.compile.program import Program
-from pgbn.engine.compile.splitting import Splitter, cell_executor
+from pgbn.engine.compile.splitting import FactorCounts, cell_executor, splitter_of
 from pgbn.engine.data.nonzero import Cells
 from pgbn.engine.plan import Counts, DataCounts, Draw, MadeStep, Run, SlotCounts, find_step, maker
 from pgbn.errors import NetworkError
-from pgbn.network.sumproduct import operand_of, reduce_product
-from pgbn.network.terms import Term
 from pgbn.nodes.base import Node, Observed, draw_node
 from pgbn.nodes.rules.registry import drawn_counts, find_link, is_own, link_counts
 from pgbn.nodes.rules.types import Evidence
@@ -30,20 +26,17 @@ from pgbn.samplers import vectorised
 from pgbn.samplers.content import ContentKeyed
 from pgbn.samplers.random import Stream, stream_key
 
-# ---- posterior ----------------------------------------------------------------------------------
-#
-# What a draw rule returns, checked: new values of the slots of its node.
 
-
-def posterior_of(program: Program, node: Node) -> Callable[[], Mapping[str, Any]]:
-    """The function that gives the new slots of a node by its draw rule, checked."""
+def posterior_of(program: Program, node: Node) -> Callable[..., Mapping[str, Any]]:
+    """The function that gives the new slots of a node by its draw rule, checked. What it is given
+    by name is added to what the rule reads."""
     posterior = program.wiring.draws[node.name].posterior
-    needed = signature(posterior).parameters
-    arguments = {argument: program.quantity(node, argument).get for argument in needed}
+    arguments = {name: program.quantity(node, name).get for name in signature(posterior).parameters}
     received = program.received_from(node.name)
 
-    def get() -> Mapping[str, Any]:
-        updated = posterior(**{argument: read() for argument, read in arguments.items()})
+    def get(**more: Any) -> Mapping[str, Any]:
+        given = {argument: read() for argument, read in arguments.items()}
+        updated = posterior(**given | {name: given[name] + extra for name, extra in more.items()})
         check_posterior(node, updated, received)
         return dict(updated)
 
@@ -51,7 +44,7 @@ def posterior_of(program: Program, node: Node) -> Callable[[], Mapping[str, Any]
 
 
 def check_posterior(node: Node, updated: Any, received: tuple[str, ...] = ()) -> None:
-    """Refuse what is no parameters of a node: a draw rule returns new values of its slots, made
+    """Reject what is no parameters of a node: a draw rule returns new values of its slots, made
     from the evidence that it ``received`` by other rules."""
     rule, slots = f"{node.name}: the draw rule of {type(node).__name__}", node.slots()
     if not isinstance(updated, Mapping):
@@ -84,26 +77,58 @@ def check_posterior(node: Node, updated: Any, received: tuple[str, ...] = ()) ->
             )
 
 
-# ---- composed -----------------------------------------------------------------------------------
+# ---- downward -----------------------------------------------------------------------------------
 
 
-# ---- downward -------------------------------------------------------------------------
+def _drawing(program: Program, node: Node) -> Callable[..., None]:
+    """The function that draws a latent node from its own family, given a stream and what is added
+    to what its rule reads."""
+    posterior, name = posterior_of(program, node), node.name
+    slots = {slot: program.slot(name, slot).get for slot in node.slots()}
+    shape, values = program.shape[name], program.values
+
+    def draw(stream: Stream, **more: Any) -> None:
+        updated = posterior(**more)
+        kept = {slot: get() for slot, get in slots.items() if slot not in updated}
+        values[name] = draw_node(node, stream, shape, {**updated, **kept})
+
+    return draw
 
 
 @maker("composed", Draw, by_rows=True)
 def draw_step(program: Program, task: Draw) -> Run | None:
     """The function that draws a latent node from its own family, given a key."""
-    node, name = task.node, task.node.name
+    name = task.node.name
     if program.wiring.draws[name].kernel:
         return None
-    posterior = posterior_of(program, node)
-    slots = {slot: program.slot(name, slot).get for slot in node.slots()}
-    shape, values = program.shape[name], program.values
+    draw = _drawing(program, task.node)
+    return lambda key: draw(program.stream(name, key))
+
+
+@maker("completion", Draw)
+def completed_draw(program: Program, task: Draw) -> Run:
+    """The draw of proportions φ whose exposure is not the same for all entries.
+
+    What φ receives is λ^n e^{−Σ_v q_v φ_v}. With pseudo-counts y_v ~ Pois((q̄ − q_v) φ_v) and
+    q̄ = max_v q_v,
+
+        p(φ, y) ∝ ∏_v φ_v^{η_v − 1 + n_v + y_v} · e^{−q̄ Σ_v φ_v},
+
+    in which Σ_v φ_v = 1: given y the draw is that of a constant exposure, Dir(η + n + y). The
+    pseudo-counts are drawn given the present φ and forgotten at once, one for every entry of φ,
+    whatever the exposure is made of: masks, size factors of terms, gates. What is latent in it is
+    drawn elsewhere, and never sees them.
+    """
+    name, values = task.node.name, program.values
+    draw, exposure = _drawing(program, task.node), program.exposure(name)
 
     def run(key: int) -> None:
-        updated = posterior()
-        kept = {slot: get() for slot, get in slots.items() if slot not in updated}
-        values[name] = draw_node(node, program.stream(name, key), shape, {**updated, **kept})
+        stream = program.stream(name, key)
+        q = np.broadcast_to(np.asarray(exposure.get(), np.float64), stream.shape)
+        lacking = q.max(axis=stream.simplex, keepdims=True) - q
+        pseudo = program.stream(name, stream_key(key, 1))
+        y = vectorised.poisson(pseudo, lacking * values[name].reshape(stream.shape))
+        draw(stream, count=y)
 
     return run
 
@@ -117,7 +142,7 @@ def prior_of(program: Program, node: Node) -> Callable[[int], NDArray[Any]]:
     )
 
 
-# ---- upward ---------------------------------------------------------------------------
+# ---- upward -------------------------------------------------------------------------------------
 
 
 @maker("composed", Counts)
@@ -166,28 +191,7 @@ def slot_step(program: Program, task: SlotCounts) -> Run:
     return run
 
 
-def splitter_of(program: Program, node: Node, slot: str) -> Splitter:
-    """What shares the counts of a node among the factors in its slot."""
-    return Splitter(
-        program.wiring.polynomials[node.name, slot].terms,
-        program.storage[node.name],
-        program.shape4[node.name],
-        program.sizes,
-        lambda factor: program.read(operand_of(factor)),
-        program.operations.wants,
-        lambda term: _term(program, term),
-        program.executor,
-    )
-
-
-def _term(program: Program, term: Term) -> Labelled:
-    operands = [operand_of(factor) for factor in term.factors]
-    return program.product(reduce_product(term.coefficient, operands, term.contracted))
-
-
-def _deliver(
-    program: Program, node: Node, slot: str, key: int, shares: list[list[NDArray[np.int64] | None]]
-) -> None:
+def _deliver(program: Program, node: Node, slot: str, key: int, shares: list[FactorCounts]) -> None:
     """Keep the counts of each factor, added up over the terms that hold it; those of an operation
     are shared out among the entries of what stands in it."""
     told: set[str] = set()
@@ -198,7 +202,7 @@ def _deliver(
                 continue
             found = [(factor, counts)]
             if factor.through is not None:
-                operation = program.operations.of(factor.through.operation)
+                operation = program.operation(factor.through.operation)
                 word = stream_key(key, 5, number, place)
                 found = operation.split(node.name, slot, word, counts)
             for each, own in found:
@@ -273,7 +277,7 @@ class _LatentCounts:
         # Rows that are known by their content draw cell by cell: no cells of two rows together.
         self.function, self.rates = function, rates
         self.width = 1 if isinstance(program.executor, ContentKeyed) else width
-        self.needed = tuple(inspect.signature(function).parameters) if function else ()
+        self.needed = tuple(signature(function).parameters) if function else ()
 
     def draw(self, key: int, cells: Cells) -> NDArray[Any]:
         counts = cells.values
@@ -322,45 +326,3 @@ def _exposure_at(program: Program, node: Observed, slot: str, cells: Cells) -> A
     if rule is None or not callable(exposure):
         return exposure
     return exposure(**{read: program.at_cells(node, read, cells) for read in rule.exposure_reads})
-
-
-# ---- completion ---------------------------------------------------------------------------------
-#
-# Completion: proportions whose exposure is not the same for all entries.
-#
-# What φ hears is λ^n e^{−Σ_v q_v φ_v}. With pseudo-counts y_v ~ Pois((q̄ − q_v) φ_v), q̄ = max_v
-# q_v,
-#
-#     p(φ, y) ∝ ∏_v φ_v^{η_v − 1 + n_v + y_v} · e^{−q̄ Σ_v φ_v},
-#
-# in which Σ_v φ_v = 1: given y the draw is that of a constant exposure, Dir(η + n + y). The
-# pseudo-counts are drawn given the present φ and forgotten at once, one for every entry of φ,
-# whatever the exposure is made of: masks, size factors of terms, gates. What is latent in it is
-# drawn elsewhere, and never sees them.
-
-
-@maker("completion", Draw)
-def completed_draw(program: Program, task: Draw) -> Run | None:
-    """The draw of a node that needs completion; None for others."""
-    node, name = task.node, task.node.name
-    if name not in program.wiring.completed:
-        return None
-    posterior = program.wiring.draws[name].posterior
-    needed = [each for each in signature(posterior).parameters if each != "count"]
-    arguments = {each: program.quantity(node, each).get for each in needed}
-    slots = {slot: program.slot(name, slot).get for slot in node.slots()}
-    count, exposure = program.received_count(name), program.exposure(name)
-    received, shape, values = program.received_from(name), program.shape[name], program.values
-
-    def run(key: int) -> None:
-        stream = program.stream(name, key)
-        q = np.broadcast_to(np.asarray(exposure.get(), np.float64), stream.shape)
-        lacking = q.max(axis=stream.simplex, keepdims=True) - q
-        pseudo = program.stream(name, stream_key(key, 1))
-        y = vectorised.poisson(pseudo, lacking * values[name].reshape(stream.shape))
-        updated = posterior(count=count.get() + y, **{n: get() for n, get in arguments.items()})
-        check_posterior(node, updated, received)
-        kept = {slot: get() for slot, get in slots.items() if slot not in updated}
-        values[name] = draw_node(node, stream, shape, {**updated, **kept})
-
-    return run

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln
 
-from pgbn.engine.compile.composed import splitter_of
-from pgbn.engine.compile.layout import Labelled
+from pgbn.engine.compile.products import spread
 from pgbn.engine.compile.program import Program
+from pgbn.engine.compile.splitting import splitter_of
 from pgbn.engine.plan import Draw, Run, maker
 from pgbn.errors import DataError
 from pgbn.network.wiring import coupled_dims, factors_of, names_in
@@ -70,21 +70,13 @@ def _data_density(
         summed = tuple(dim for dim in node.axes if dim not in kept)
         for product in program.wiring.exposures.named_sum(main, node, summed):
             part = program.product(product)
-            beside = _in_order(part, kept, total.shape[1:])
-            total = total - exposure * np.broadcast_to(beside, total.shape)
+            own = spread(part.get(), part.dims, kept, program.sizes)
+            total = total - exposure * np.broadcast_to(own, total.shape)
     if node.simplex is not None:
         sums = cells.total(value, node.dims)
         over = tuple(i for i, dim in enumerate(node.dims, 1) if dim not in kept)
         total = total + gammaln(sums + 1.0).sum(axis=over)
     return np.asarray(total)
-
-
-def _in_order(part: Labelled, dims: tuple[str, ...], sizes: tuple[int, ...]) -> NDArray[Any]:
-    """A quantity as an array of (R or 1, *dims), with size 1 along the dims that it lacks."""
-    present = [dim for dim in dims if dim in part.dims]
-    array = part.get().transpose(0, *(1 + part.dims.index(dim) for dim in present))
-    shape = [size if dim in present else 1 for dim, size in zip(dims, sizes, strict=True)]
-    return np.asarray(array.reshape(len(array), *shape))
 
 
 # ---- kernel rules -------------------------------------------------------------------------------

@@ -20,13 +20,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pgbn.engine.compile.layout import Labelled
+from pgbn.engine.compile.products import Labelled, spread
 from pgbn.engine.compile.program import Program
 from pgbn.engine.plan import Draw, Run, SlotCounts, maker
 from pgbn.network.connections import Source, joint_dims
 from pgbn.network.sumproduct import operand_of, reduce_product
 from pgbn.nodes.base import Node
-from pgbn.nodes.rules.types import QUADRATIC, Evidence
+from pgbn.nodes.rules.types import Evidence
 from pgbn.samplers.linear_regression import quadratic_form
 from pgbn.samplers.random import Stream
 
@@ -34,12 +34,10 @@ Get = Callable[[], NDArray[np.float64]]
 
 
 @maker("linear", SlotCounts)
-def predictor_step(program: Program, task: SlotCounts) -> Run | None:
+def predictor_step(program: Program, task: SlotCounts) -> Run:
     """The function that draws what a node tells about its predictor: nothing is shared out."""
     node, slot = task.node, task.slot
     rule = program.wiring.rules[node.name, slot]
-    if not rule.is_quadratic:
-        return None
     count, shape = rule.count, program.shape4[node.name]
     assert callable(count)
     arguments = {name: program.quantity(node, name).get for name in rule.count_reads}
@@ -55,18 +53,15 @@ def predictor_step(program: Program, task: SlotCounts) -> Run | None:
 
 
 @maker("linear", Draw)
-def joint_draw(program: Program, task: Draw) -> Run | None:
+def joint_draw(program: Program, task: Draw) -> Run:
     """The function that draws a node from the quadratic form that it hears, given a key."""
     node, name = task.node, task.node.name
-    rule = program.wiring.draws[name]
-    if not rule.receives or rule.kind != QUADRATIC:
-        return None
     layout = _Layout(program, node)
     children: dict[tuple[str, str], list[Source]] = {}
     for source in program.wiring.sources[name]:
         children.setdefault((source.child.name, source.slot), []).append(source)
     forms = [_Predictor(program, layout, sources) for sources in children.values()]
-    function = rule.posterior
+    function = program.wiring.draws[name].posterior
     needed = [each for each in signature(function).parameters if each != "stream"]
     slots = {each: program.quantity(node, each).get for each in needed
              if each not in ("count", "exposure")}  # fmt: skip
@@ -130,18 +125,14 @@ class _Predictor:
                        if here[dim] not in self.cells}  # fmt: skip
         within = {id(source.term) for source in sources}
         others = [term for term in sources[0].polynomial.terms if id(term) not in within]
-        self.rest = [
-            self._on_cells(program.product(reduce_product(
-                term.coefficient, [operand_of(f) for f in term.factors], term.contracted)))
-            for term in others
-        ]  # fmt: skip
+        self.rest = [program.term(term) for term in others]
         self.design = [self._design(source) for source in sources]
 
     def read(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """A and b."""
         count, exposure = self._evidence()
         for rest in self.rest:
-            count = count - exposure * rest()
+            count = count - exposure * self._on_cells(rest)
         design = self.design[0]()
         for more in self.design[1:]:
             design = design + more()
@@ -173,24 +164,12 @@ class _Predictor:
         turned = whole.reshape(program.shape[name]).transpose(0, *dims)
         return np.ascontiguousarray(turned).reshape(len(turned), self.layout.batch, -1)
 
-    def _sizes(self, dims: tuple[str, ...], present: tuple[str, ...]) -> list[int]:
-        return [self.program.sizes[dim] if dim in present else 1 for dim in dims]
-
-    def _on_cells(self, part: Labelled) -> Get:
-        """A quantity as (R, B, C), whole."""
-        dims = (*self.batch, *self.cells)
-        present = tuple(dim for dim in dims if dim in part.dims)
-        order = (0, *(1 + part.dims.index(dim) for dim in present))
-        sizes = self.program.sizes
-        full = tuple(sizes[dim] for dim in dims)
-
-        def get() -> NDArray[np.float64]:
-            array = part.get().transpose(order) if part.dims else part.get()
-            wide = array.reshape(len(array), *self._sizes(dims, present))
-            whole = np.broadcast_to(wide, (len(array), *full))
-            return np.ascontiguousarray(whole).reshape(len(array), self.layout.batch, -1)
-
-        return get
+    def _on_cells(self, part: Labelled) -> NDArray[np.float64]:
+        """A quantity now as (R, B, C), spread over all cells."""
+        dims, sizes = (*self.batch, *self.cells), self.program.sizes
+        wide = spread(part.get(), part.dims, dims, sizes)
+        full = np.broadcast_to(wide, (len(wide), *(sizes[dim] for dim in dims)))
+        return np.ascontiguousarray(full).reshape(len(wide), self.layout.batch, -1)
 
     def _design(self, source: Source) -> Get:
         """g as (R or 1, B or 1, C or 1, D): what the node is multiplied by in a term."""
@@ -201,20 +180,17 @@ class _Predictor:
         entries = tuple(self.entries[dim] for dim in self.layout.joint)
         dims = (*self.batch, *self.cells, *entries)
         named = tuple(self.summed.get(dim, dim) for dim in part.dims)
-        eyes = list(self.diagonal.items())
         sizes = {**program.sizes, **{self.entries[d]: program.sizes[d] for d in self.layout.joint}}
-        present = tuple(dim for dim in dims if dim in named)
-        order = (0, *(1 + named.index(dim) for dim in present))
-        blocks = [self.batch, self.cells, entries]
+        eyes = []
+        for cell, entry in self.diagonal.items():
+            shape = [sizes[dim] if dim in (cell, entry) else 1 for dim in dims]
+            eyes.append(np.eye(sizes[cell]).reshape(1, *shape))
 
         def get() -> NDArray[np.float64]:
-            array = part.get().transpose(order) if named else part.get()
-            wide = array.reshape(len(array), *(sizes[d] if d in present else 1 for d in dims))
-            for cell, entry in eyes:
-                shape = [1] * (1 + len(dims))
-                shape[1 + dims.index(cell)] = shape[1 + dims.index(entry)] = sizes[cell]
-                wide = wide * np.eye(sizes[cell]).reshape(shape)
-            return _flattened(wide, blocks, sizes)
+            wide = spread(part.get(), named, dims, sizes)
+            for eye in eyes:
+                wide = wide * eye
+            return _flattened(wide, [self.batch, self.cells, entries], sizes)
 
         return get
 
@@ -224,15 +200,12 @@ def _flattened(
 ) -> NDArray[np.float64]:
     """The axes of each block of dims as one: of size 1 where the array has none of them, but for
     the last block."""
-    shape, axis = [wide.shape[0]], 1
-    full = list(wide.shape)
+    full, shape, axis = [len(wide)], [len(wide)], 1
     for number, block in enumerate(blocks):
-        span = range(axis, axis + len(block))
+        here = wide.shape[axis : axis + len(block)]
         axis += len(block)
-        if number < len(blocks) - 1 and all(wide.shape[i] == 1 for i in span):
-            shape.append(1)
-            continue
-        for i, dim in zip(span, block, strict=True):
-            full[i] = sizes[dim]
-        shape.append(prod(sizes[dim] for dim in block))
+        if number == len(blocks) - 1 or any(size != 1 for size in here):
+            here = tuple(sizes[dim] for dim in block)
+        full += here
+        shape.append(prod(here))
     return np.ascontiguousarray(np.broadcast_to(wide, full)).reshape(shape)

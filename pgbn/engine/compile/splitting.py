@@ -3,17 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import partial
+from dataclasses import replace
+from functools import cached_property, partial
 from itertools import pairwise
-from typing import Any
+from math import prod
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pgbn.engine.compile.layout import Labelled, Shape4, align
-from pgbn.engine.compile.products import Part, SparseEntries, Weighted, relation_holds
+from pgbn.engine.compile.products import (
+    Labelled,
+    Shape4,
+    SparseEntries,
+    align,
+    relation_holds,
+    shape4,
+    turned,
+    weights_of,
+)
 from pgbn.engine.data.nonzero import Cells
 from pgbn.network.terms import Factor, Term
+from pgbn.nodes.base import Node
 from pgbn.samplers.content import ContentKeyed
 from pgbn.samplers.executor import Executor
 from pgbn.samplers.random import Stream, stream_key
@@ -21,6 +32,7 @@ from pgbn.samplers.rows import PARALLEL
 from pgbn.samplers.shard import ShardRows
 from pgbn.samplers.sharing import share_out
 from pgbn.samplers.thinning import (
+    Factors,
     SparseCounts,
     cell_rates,
     column_rates,
@@ -29,61 +41,212 @@ from pgbn.samplers.thinning import (
     thin_weighted,
 )
 
+if TYPE_CHECKING:
+    from pgbn.engine.compile.program import Program
+
+
+FactorCounts = list[NDArray[np.int64] | None]  # None: the factor wants none
+_NOTHING = np.zeros(0, np.int64)
+_ONE = Labelled(lambda: np.ones(1), (), 1)
+
+
+class FactorReader(Protocol):
+    """What a splitter reads: a program, or a program at one row of time."""
+
+    def factor(self, factor: Factor) -> Labelled:
+        """The value of a factor."""
+
+    def term(self, term: Term) -> Labelled:
+        """The value of a term."""
+
+    def wants(self, factor: Factor) -> bool:
+        """Whether a factor is to be told its counts."""
+
+
+class Part:
+    """One term, ready for the kernels."""
+
+    def __init__(
+        self, term: Term, dims: tuple[str, ...], shape: Shape4, sizes: Mapping[str, int],
+        reader: FactorReader, made: Labelled | None = None, made_wants: bool = False,
+    ) -> None:  # fmt: skip
+        """``made`` is the value of the first factor, if this was made for the term, and
+        ``made_wants`` whether it wants counts."""
+        self.term, self.contracted, self.dims, self.sizes = term, term.contracted, dims, sizes
+        self.shape, self.replicates = shape, shape[0]
+        # Where two dims of the child are not in a relation it has no counts, else the factor is 1;
+        # a sparse constant of two dims of the child is the same for all summands.
+        self.pairs = [
+            f for f in term.factors if (f.relation or f.is_sparse) and set(f.dims) <= set(dims)
+        ]
+        own = term.factors if made is None else term.factors[1:]
+        self.labelled = [] if made is None else [made]
+        self.labelled += [_ONE if f in self.pairs else reader.factor(f) for f in own]
+        self.wants = [] if made is None else [made_wants]
+        self.wants += [reader.wants(factor) for factor in own]
+        places = [self._strides(part) for part in self.labelled]
+        self.strides = np.array([strides for strides, _ in places], np.int64)
+        self.strides = self.strides.reshape(-1, len(shape))
+        self.lengths = np.array(shape[1:-1], np.int64)
+        self.offsets = np.array([offsets for _, offsets in places], np.int64)
+        if not places:
+            self.offsets = np.zeros((0, 1), np.int64)
+
+    def _strides(self, part: Labelled) -> tuple[list[int], NDArray[np.int64]]:
+        """Strides of an array, flat, along (replicate, *dims padded to 3), and its offset for every
+        combination of the dims that are summed."""
+        sizes, steps, step = self.sizes, dict[str, int](), 1
+        for dim in reversed(part.dims):
+            steps[dim], step = step, step * sizes[dim]
+        strides = [step if part.replicates > 1 else 0]
+        strides += [0] * (3 - len(self.dims)) + [steps.get(dim, 0) for dim in self.dims]
+        offsets = np.zeros(1, np.int64)
+        for dim in self.contracted:
+            along = np.arange(sizes[dim], dtype=np.int64) * steps.get(dim, 0)
+            offsets = (offsets[:, None] + along[None, :]).reshape(-1)
+        return strides, offsets
+
+    @cached_property
+    def column_factor(self) -> int | None:
+        """The number of the factor that alone belongs to the column of a cell, and to nothing else
+        of it; None if there is no such factor, or no sum. It must be the last, unless there are but
+        two: another order of the product would have other bits."""
+        with_column = np.flatnonzero(self.strides[:, -1])
+        if not self.contracted or with_column.size != 1 or self.strides[with_column, :-1].any():
+            return None
+        number, last = int(with_column[0]), len(self.strides) - 1
+        return number if number == last or last == 1 else None
+
+    def factors(self) -> Factors:
+        """The values of the factors, and where those of a cell are."""
+        arrays = tuple(part.get().reshape(-1) for part in self.labelled)
+        return Factors(arrays, self.strides, self.offsets, self.lengths)
+
+    def _for_each(self, make: Callable[[Labelled], NDArray[np.int64]]) -> FactorCounts:
+        pairs = zip(self.labelled, self.wants, strict=True)
+        return [make(part) if want else None for part, want in pairs]
+
+    def _shape(self, part: Labelled) -> tuple[int, ...]:
+        return (self.replicates, *(self.sizes[dim] for dim in part.dims))
+
+    def counters(self) -> tuple[NDArray[np.int64], ...]:
+        """Zero counts for each factor that wants them, flat."""
+        zeros = self._for_each(lambda part: np.zeros(prod(self._shape(part)), np.int64))
+        return tuple(_NOTHING if each is None else each for each in zeros)
+
+    def shaped(self, counts: tuple[NDArray[np.int64], ...]) -> FactorCounts:
+        """The same with the dims of the factors."""
+        return [
+            each.reshape(self._shape(part)) if want else None
+            for each, part, want in zip(counts, self.labelled, self.wants, strict=True)
+        ]
+
+    def sum_dense(self, counts: NDArray[np.int64]) -> FactorCounts:
+        """Without a sum, every factor hears the counts of its own entries."""
+        named = (*("",) * (3 - len(self.dims)), *self.dims)
+
+        def total(part: Labelled) -> NDArray[np.int64]:
+            over = tuple(axis + 1 for axis, dim in enumerate(named) if dim not in part.dims)
+            summed = counts.sum(axis=over) if over else counts
+            present = tuple(dim for dim in named if dim in part.dims)
+            return np.ascontiguousarray(turned(summed, present, part.dims))
+
+        return self._for_each(total)
+
+    def sum_cells(self, cells: Cells, counts: NDArray[np.int64]) -> FactorCounts:
+        """The same from the counts of sparse cells."""
+        return self._for_each(lambda part: cells.total(counts, part.dims))
+
+
+class Weighted:
+    """The sparse constant of a term, and the factors that it is summed with, as one factor.
+
+        Σ_c w_ic Π_f f[c, …]  =  G[i, …]
+
+    ``outer`` is the part of the term with G, the first factor, in their place. Counts are shared
+    out to G as to any factor, and then, by ``inner``, among the entries of row i: the cost grows
+    with the entries of w, never with its rows times its columns.
+    """
+
+    def __init__(
+        self, term: Term, dims: tuple[str, ...], shape: Shape4, sizes: Mapping[str, int],
+        reader: FactorReader,
+    ) -> None:  # fmt: skip
+        sparse = next(factor for factor in term.factors if factor.is_sparse)
+        column = next(dim for dim in reversed(sparse.dims) if dim in term.contracted)
+        row = sparse.dims[0] if column == sparse.dims[1] else sparse.dims[1]
+        self.within = tuple(f for f in term.factors if f is not sparse and column in f.dims)
+        every = dict.fromkeys(dim for factor in self.within for dim in factor.dims)
+        self.term = term
+        self.dims = (row, *(dim for dim in every if dim not in (row, column)))
+        self.value = reader.term(Term(1.0, (sparse, *self.within), (column,)))
+        others = tuple(f for f in term.factors if f is not sparse and f not in self.within)
+        left = tuple(dim for dim in term.contracted if dim != column)
+        outer = replace(term, factors=(Factor("", self.dims), *others), contracted=left)
+        wanted = any(reader.wants(factor) for factor in self.within)
+        self.outer = Part(outer, dims, shape, sizes, reader, self.value, wanted)
+        own_shape = shape4(self.dims, sizes, shape[0])
+        inner = Term(1.0, self.within, (column,))
+        self.inner = Part(inner, self.dims, own_shape, sizes, reader)
+        self.weights = weights_of(sparse.constant, row != sparse.dims[0])
+        self.span = prod(sizes[dim] for dim in self.dims[1:])
+
+    def lines(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Counts of G, (R, *its dims), as rows × columns, the rows of w first."""
+        return turned(counts, self.value.dims, self.dims).reshape(-1, self.inner.shape[-1])
+
+    def in_place(self, outer: FactorCounts, inner: FactorCounts) -> FactorCounts:
+        """The counts of every factor of the term, in their order."""
+        found = dict(zip(self.outer.term.factors, outer, strict=True))
+        found |= dict(zip(self.within, inner, strict=True))
+        return [found.get(factor) for factor in self.term.factors]
+
 
 class Splitter:
     """Shares the counts of a child among the factors of the terms of one slot.
 
-    ``dims`` are the child's dims in storage order. ``read`` gives a factor's value, ``wants``
-    whether it is to be told its counts, ``evaluate`` the value of a whole term.
+    ``dims`` are the child's dims in storage order, ``shape`` is that of its counts. ``reader``
+    gives the values of factors and terms, if it is not the program itself.
     """
 
     def __init__(
-        self,
-        terms: tuple[Term, ...],
-        dims: tuple[str, ...],
-        shape: Shape4,
-        sizes: Mapping[str, int],
-        read: Callable[[Factor], Labelled],
-        wants: Callable[[Factor], bool],
-        evaluate: Callable[[Term], Labelled],
-        executor: Executor,
-    ) -> None:
-        self.terms, self.dims, self.shape, self.sizes = terms, dims, shape, sizes
-        self.executor = executor
+        self, program: Program, terms: tuple[Term, ...], dims: tuple[str, ...], shape: Shape4,
+        reader: FactorReader | None = None,
+    ) -> None:  # fmt: skip
+        self.executor = program.executor
+        given: tuple[Any, ...] = (dims, shape, program.sizes, reader or program)
         # a sparse constant of which no dim is summed is a number at each cell
         self.weighted = [
-            Weighted(term, sizes, shape[0], read, wants, evaluate)
+            Weighted(term, *given)
             if any(f.is_sparse and set(f.dims) & set(term.contracted) for f in term.factors)
             else None
             for term in terms
         ]
         self.parts = [
-            Part(term, dims, shape, sizes, read, wants)
-            if made is None
-            else Part(made.outer, dims, shape, sizes, made.reader(read), made.wanting(wants))
+            Part(term, *given) if made is None else made.outer
             for term, made in zip(terms, self.weighted, strict=True)
         ]
         every = [factor for part in self.parts for factor in part.pairs if factor.is_sparse]
         self.entries = {factor: SparseEntries(factor.constant) for factor in every}
-        self.values = [align(evaluate(term), dims, sizes) for term in terms]
+        read = reader or program
+        self.values = [align(read.term(term), dims, program.sizes).get for term in terms]
 
-    def dense(self, key: int, counts: NDArray[np.int64]) -> list[list[NDArray[np.int64] | None]]:
+    def dense(self, key: int, counts: NDArray[np.int64]) -> list[FactorCounts]:
         """For every term, the counts of each of its factors, from a 4-d array of counts."""
         shares = self._among_terms(key, counts)
         out = []
         for number, (part, share) in enumerate(zip(self.parts, shares, strict=True)):
-            if not part.contracted:
-                out.append(self._among_entries(key, number, part.sum_dense(share)))
-                continue
-            lines = share.reshape(-1, share.shape[-1])
-            word = self.executor.row_key(stream_key(key, number + 1), len(lines))
-            found = self._run(part, len(lines), share.size, partial(thin_dense, word), (lines,))
+            if part.contracted:
+                lines = share.reshape(-1, share.shape[-1])
+                word = self.executor.row_key(stream_key(key, number + 1), len(lines))
+                kernel = partial(thin_dense, word)
+                found = self._run(part, len(lines), share.size, kernel, (lines,))
+            else:
+                found = part.sum_dense(share)
             out.append(self._among_entries(key, number, found))
         return out
 
-    def cells(
-        self, key: int, cells: Cells, counts: NDArray[np.int64]
-    ) -> list[list[NDArray[np.int64] | None]]:
+    def cells(self, key: int, cells: Cells, counts: NDArray[np.int64]) -> list[FactorCounts]:
         """The same from the counts of sparse cells."""
         shares = [counts]
         if len(self.parts) > 1:
@@ -94,25 +257,23 @@ class Splitter:
             shares = [share.reshape(-1) for share in split]
         out = []
         for number, (part, share) in enumerate(zip(self.parts, shares, strict=True)):
-            if not part.contracted:
-                out.append(self._among_entries(key, number, part.sum_cells(cells, share)))
-                continue
-            word = self.executor.row_key(stream_key(key, number + 1), cells.rows)
-            pattern = (SparseCounts(cells.starts, cells.indices, share), cells.numbers)
-            kernel = partial(thin_cells, word)
-            found = self._run(part, cells.rows, share.size, kernel, pattern)
+            if part.contracted:
+                word = self.executor.row_key(stream_key(key, number + 1), cells.rows)
+                pattern = (SparseCounts(cells.starts, cells.indices, share), cells.numbers)
+                kernel = partial(thin_cells, word)
+                found = self._run(part, cells.rows, share.size, kernel, pattern)
+            else:
+                found = part.sum_cells(cells, share)
             out.append(self._among_entries(key, number, found))
         return out
 
-    def _among_entries(
-        self, key: int, number: int, counts: list[NDArray[np.int64] | None]
-    ) -> list[NDArray[np.int64] | None]:
+    def _among_entries(self, key: int, number: int, counts: FactorCounts) -> FactorCounts:
         """The counts of the factors of a term, from those of the factors of its part: what a sum
         over the entries of a sparse constant was given is shared out among these."""
         made = self.weighted[number]
         if made is None:
             return counts
-        inner: list[NDArray[np.int64] | None] = [None] * len(made.within)
+        inner: FactorCounts = [None] * len(made.within)
         if counts[0] is not None:
             lines = made.lines(counts[0])
             word = self.executor.row_key(stream_key(key, number + 1, 1), len(lines))
@@ -152,13 +313,9 @@ class Splitter:
         return share_out(stream, counts, [value() + zero for value in self.values])
 
     def _run(
-        self,
-        part: Part,
-        rows: int,
-        work: int,
-        kernel: Callable[..., Any],
+        self, part: Part, rows: int, work: int, kernel: Callable[..., Any],
         pattern: tuple[Any, ...],
-    ) -> list[NDArray[np.int64] | None]:
+    ) -> FactorCounts:  # fmt: skip
         """Run a thinning kernel on blocks of rows, each with counters of its own, and add them."""
         factors = part.factors()
         blocks = blocks_of(rows, self.executor.workers if work > PARALLEL else 1)
@@ -190,3 +347,9 @@ def cell_executor(executor: Executor, cells: Cells, width: int = 1) -> Executor:
         return executor
     each = cells.rows // cells.replicates
     return executor.at_cells(cells.indptr[::each])
+
+
+def splitter_of(program: Program, node: Node, slot: str) -> Splitter:
+    """What shares the counts of a node among the factors in its slot."""
+    terms = program.wiring.polynomials[node.name, slot].terms
+    return Splitter(program, terms, program.storage[node.name], program.shape4[node.name])

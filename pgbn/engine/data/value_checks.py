@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from pgbn.engine.compile.layout import Labelled
-from pgbn.engine.compile.products import SparseEntries, relation_holds
+from pgbn.engine.compile.products import Labelled, SparseEntries, relation_holds
 from pgbn.engine.compile.program import Program
 from pgbn.engine.data.nonzero import Cells
 from pgbn.errors import DataError

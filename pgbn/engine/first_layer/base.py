@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
-from functools import partial
+from collections.abc import Mapping, Sequence
 from math import inf, prod
 from typing import Any, ClassVar
 
@@ -12,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from pgbn.engine.compile.layout import Labelled, shape4
+from pgbn.engine.compile.products import shape4, spread, turned
 from pgbn.engine.compile.program import Program
 from pgbn.engine.compile.splitting import Splitter
 from pgbn.engine.data.nonzero import Cells
@@ -20,7 +19,6 @@ from pgbn.engine.first_layer.pattern import Pattern
 from pgbn.engine.steps.gamma_layers import LayerTables, draw_tables
 from pgbn.errors import DataError
 from pgbn.network.steps import Step
-from pgbn.network.sumproduct import operand_of, reduce_product
 from pgbn.network.terms import Factor, Term
 from pgbn.network.wiring import Wiring
 from pgbn.nodes.rules.registry import find_link
@@ -30,19 +28,18 @@ from pgbn.samplers.first_layer.tokens import RowPriors
 from pgbn.samplers.random import stream_key
 from pgbn.storage.read_limits import check_bytes
 
-# ---- shared -------------------------------------------------------------------------------------
-#
-# Rows that share scores: what they count together.
-#
-#     x_jv ~ Pois(s_j Σ_k φ_vk θ_{g(j)k})   ⇒   Σ_{j : g(j) = a} x_jv ~ Pois(q_a Σ_k φ_vk θ_ak)
-#
-# with q_a = Σ_{j : g(j) = a} s_j. Labels depend on a row through its scores alone, so that the
-# samplers of a first layer see these sums, a row for each row of θ.
+Counts = dict[str, NDArray[Any]]  # by the node that receives them
 
 
 class SharedRows:
-    """The counts of data added up over the rows that read the same scores. They are found anew
-    where the program has other data."""
+    """The counts of data added up over the rows that read the same scores.
+
+        x_jv ~ Pois(s_j Σ_k φ_vk θ_{g(j)k})   ⇒   Σ_{j : g(j) = a} x_jv ~ Pois(q_a Σ_k φ_vk θ_ak)
+
+    with q_a = Σ_{j : g(j) = a} s_j. Labels depend on a row through its scores alone, so that the
+    samplers see these sums, a row for each row of θ. They are found anew where the program has
+    other data.
+    """
 
     _of: Cells | None = None
     _cells: Cells
@@ -83,44 +80,36 @@ class SharedRows:
         return own.total(own.values, own.dims[:-1]).reshape(-1, 1)
 
 
-# ---- extra terms --------------------------------------------------------------------------------
-#
-# What a first layer has beside φ·θ: the factor s_j of its rows, and further terms of the rate.
+# ---- what a first layer has next to φ·θ ---------------------------------------------------------
 #
 #     x_jv ~ Pois(s_j Σ_k φ_vk θ_jk + Σ_e b_je d_ve)
 #
-# A term is the product of what varies over rows and of what varies over words; where it sums over
-# dims, each of their entries is a pseudo-topic e of its own.
+# A further term is the product of what varies over rows and of what varies over words; where it
+# sums over dims, each of their entries is a pseudo-topic e of its own.
 
 
-Counts = dict[str, NDArray[Any]]  # by the node that hears them
+class TermArray:
+    """A term as an array (R, *dims), and the counts that its factors receive, entry by entry."""
 
+    def __init__(self, program: Program, term: Term, dims: tuple[str, ...]) -> None:
+        self.program, self.dims, self.value = program, dims, program.term(term)
+        self.shape = (program.replicates, *(program.sizes[dim] for dim in dims))
+        self.receiving = [f for f in term.factors if f.name in program.wiring.sources]
 
-def _value(program: Program, term: Term) -> Labelled:
-    operands = [operand_of(factor) for factor in term.factors]
-    return program.product(reduce_product(term.coefficient, operands, term.contracted))
+    def get(self) -> NDArray[np.float64]:
+        """The array now."""
+        wide = spread(self.value.get(), self.value.dims, self.dims, self.program.sizes)
+        return np.broadcast_to(wide, self.shape)
 
-
-def _spread(program: Program, labelled: Labelled, dims: tuple[str, ...]) -> NDArray[np.float64]:
-    """A quantity as an array (R, *dims)."""
-    shape = (program.replicates, *(program.sizes[dim] for dim in dims))
-    if labelled.value is not None:
-        return np.full(shape, labelled.value)
-    present = [dim for dim in dims if dim in labelled.dims]
-    array = labelled.get().transpose(0, *(labelled.dims.index(dim) + 1 for dim in present))
-    lines = (len(array), *(program.sizes[dim] if dim in present else 1 for dim in dims))
-    return np.broadcast_to(array.reshape(lines), shape)
-
-
-def _summed(
-    program: Program, counts: NDArray[Any], dims: tuple[str, ...], factor: Factor
-) -> NDArray[np.int64]:
-    """The counts (R, *dims) that a factor hears, in its own layout."""
-    own = program.read(operand_of(factor)).dims
-    over = tuple(axis for axis, dim in enumerate(dims, 1) if dim not in own)
-    left = [dim for dim in dims if dim in own]
-    total = counts.sum(axis=over, dtype=np.int64) if over else counts.astype(np.int64)
-    return np.ascontiguousarray(total.transpose(0, *(left.index(dim) + 1 for dim in own)))
+    def share(self, counts: NDArray[Any], received: Counts) -> None:
+        """Add counts of the entries, in any shape, to those of the factors."""
+        wide = counts.reshape(self.shape)
+        for factor in self.receiving:
+            own = self.program.factor(factor).dims
+            over = tuple(axis for axis, dim in enumerate(self.dims, 1) if dim not in own)
+            total = wide.sum(axis=over, dtype=np.int64) if over else wide.astype(np.int64)
+            left = [dim for dim in self.dims if dim in own]
+            _add(self.program, received, factor, turned(total, left, own))
 
 
 def _add(program: Program, received: Counts, factor: Factor, counts: NDArray[Any]) -> None:
@@ -132,32 +121,24 @@ def _add(program: Program, received: Counts, factor: Factor, counts: NDArray[Any
     received[name] = received[name] + counts if name in received else counts
 
 
-class RowScale:
+class RowScale(TermArray):
     """s_j, and the counts of its factors: those of the topics of row j, shared out."""
 
     def __init__(self, program: Program, pattern: Pattern) -> None:
-        self.program = program
         self.term = pattern.scale(program.wiring)
-        self.dims = program.storage[pattern.observed][:-1]
-        known = program.wiring.sources
-        self._labelled = _value(program, self.term)
-        self._shape = shape4(self.dims, program.sizes, program.replicates)
-        self._is_received = any(factor.name in known for factor in self.term.factors)
-        self._splitter = Splitter(
-            (self.term,), self.dims, self._shape, program.sizes,
-            lambda factor: program.read(operand_of(factor)), lambda factor: factor.name in known,
-            partial(_value, program), program.executor,
-        )  # fmt: skip
+        super().__init__(program, self.term, program.storage[pattern.observed][:-1])
+        self._shape4 = shape4(self.dims, program.sizes, program.replicates)
+        self._splitter = Splitter(program, (self.term,), self.dims, self._shape4)
 
     def get(self) -> NDArray[np.float64]:
         """s_j of every row."""
-        return _spread(self.program, self._labelled, self.dims).reshape(-1)
+        return super().get().reshape(-1)
 
-    def share(self, key: int, m: NDArray[Any], received: Counts) -> None:
-        """Add the counts that the factors of s hear, given those of the topics (rows, K)."""
-        if not self._is_received:
+    def split(self, key: int, m: NDArray[Any], received: Counts) -> None:
+        """Add the counts that the factors of s receive, given those of the topics (rows, K)."""
+        if not self.receiving:
             return
-        counts = m.sum(axis=1, dtype=np.int64).reshape(self._shape)
+        counts = m.sum(axis=1, dtype=np.int64).reshape(self._shape4)
         for shares in self._splitter.dense(key, counts):
             for factor, share in zip(self.term.factors, shares, strict=True):
                 if share is not None:
@@ -168,85 +149,39 @@ class FurtherTerms:
     """The further terms of a rate as pseudo-topics, and the counts of their factors."""
 
     def __init__(self, program: Program, pattern: Pattern) -> None:
-        self.program = program
-        axes = program.storage[pattern.observed]
-        self.parts = [_Part(program, term, axes) for term in pattern.further(program.wiring)]
-        rows = program.replicates * prod(program.sizes[dim] for dim in axes[:-1])
-        words = program.replicates * program.sizes[axes[-1]]
-        size = sum(part.size for part in self.parts)
-        self.counts = PseudoTopics(np.zeros((rows, size), np.int64),
-                                   np.zeros((words, size), np.int64))  # fmt: skip
-
-    @property
-    def size(self) -> int:
-        """The number of pseudo-topics."""
-        return int(self.counts.row.shape[1])
+        *rows, word = program.storage[pattern.observed]
+        self.sides = []  # of each term: what varies over rows, over words, and its size
+        for term in pattern.further(program.wiring):
+            by_word = tuple(factor for factor in term.factors if word in factor.dims)
+            by_row = tuple(factor for factor in term.factors if word not in factor.dims)
+            row = TermArray(program, Term(term.coefficient, by_row), (*rows, *term.contracted))
+            column = TermArray(program, Term(1.0, by_word), (word, *term.contracted))
+            size = prod(program.sizes[dim] for dim in term.contracted)
+            self.sides.append((row, column, size))
+        self.size = sum(size for _, _, size in self.sides)  # the number of pseudo-topics
+        lines = program.replicates * prod(program.sizes[dim] for dim in rows)
+        words = program.replicates * program.sizes[word]
+        self.counts = PseudoTopics(np.zeros((lines, self.size), np.int64),
+                                   np.zeros((words, self.size), np.int64))  # fmt: skip
 
     def weights(self, scale: NDArray[np.float64]) -> PseudoTopics | None:
         """b_je · scale_j and d_ve; None where there are no further terms."""
-        if not self.parts:
+        if not self.sides:
             return None
-        row = np.concatenate([part.row() for part in self.parts], axis=1)
-        word = np.concatenate([part.word() for part in self.parts], axis=1)
+        row = np.concatenate([row.get().reshape(-1, size) for row, _, size in self.sides], axis=1)
+        word = np.concatenate([word.get().reshape(-1, size) for _, word, size in self.sides], 1)
         return PseudoTopics(row * scale[:, None], np.ascontiguousarray(word))
 
     def share(self, received: Counts) -> None:
-        """Add the counts that the factors hear."""
+        """Add the counts that the factors receive."""
         start = 0
-        for part in self.parts:
-            own = slice(start, start + part.size)
-            part.share(self.counts.row[:, own], self.counts.word[:, own], received)
-            start += part.size
+        for row, word, size in self.sides:
+            row.share(self.counts.row[:, start : start + size], received)
+            word.share(self.counts.word[:, start : start + size], received)
+            start += size
 
 
-class _Part:
-    """One further term: its factors with and without the dim of the words."""
-
-    def __init__(self, program: Program, term: Term, axes: tuple[str, ...]) -> None:
-        self.program = program
-        by_word = [factor for factor in term.factors if axes[-1] in factor.dims]
-        by_row = [factor for factor in term.factors if axes[-1] not in factor.dims]
-        self.size = prod(program.sizes[dim] for dim in term.contracted)
-        self._word = _Side(program, 1.0, by_word, axes[-1:], term.contracted)
-        self._row = _Side(program, term.coefficient, by_row, axes[:-1], term.contracted)
-
-    def row(self) -> NDArray[np.float64]:
-        return self._row.get().reshape(-1, self.size)
-
-    def word(self) -> NDArray[np.float64]:
-        return self._word.get().reshape(-1, self.size)
-
-    def share(self, row: NDArray[np.int64], word: NDArray[np.int64], received: Counts) -> None:
-        self._row.share(row, received)
-        self._word.share(word, received)
-
-
-class _Side:
-    """The factors of a term that vary over rows, or those that vary over words."""
-
-    def __init__(
-        self,
-        program: Program,
-        coefficient: float,
-        factors: Iterable[Factor],
-        axes: tuple[str, ...],
-        summed: tuple[str, ...],
-    ) -> None:
-        self.program, self.dims = program, (*axes, *summed)
-        self._value = _value(program, Term(coefficient, tuple(factors)))
-        self._hearing = [f for f in factors if f.name in program.wiring.sources]
-
-    def get(self) -> NDArray[np.float64]:
-        return _spread(self.program, self._value, self.dims)
-
-    def share(self, counts: NDArray[np.int64], received: Counts) -> None:
-        shape = (self.program.replicates, *(self.program.sizes[dim] for dim in self.dims))
-        for factor in self._hearing:
-            own = _summed(self.program, counts.reshape(shape), self.dims, factor)
-            _add(self.program, received, factor, own)
-
-
-# ---- base ---------------------------------------------------------------------------------------
+# ---- the samplers -------------------------------------------------------------------------------
 
 
 def read_state(
@@ -272,8 +207,8 @@ class FirstLayer(ABC):
     The arrays of φ and its counts are (R, V, K), those of θ and its counts ``m`` (R·documents, K):
     `storage_order` puts the topics last. A class says, before any array exists, which patterns and
     data it does not serve (`unsupported_reason`, `why_not_data`), what its step reads and
-    integrates out
-    (`revise`), what a sweep costs (`nanoseconds`), and how many bytes it keeps for a token.
+    integrates out (`revise`), what a sweep costs (`nanoseconds`), and how many bytes it keeps for a
+    token.
     """
 
     name: ClassVar[str] = ""
@@ -426,13 +361,14 @@ class FirstLayer(ABC):
         """η of φ: a number, or an array (R or 1, V or 1, K or 1)."""
         if self._eta is None:
             return 1.0
-        value = self._eta.get()
-        return float(value) if self._eta.is_number else np.squeeze(value, axis=1)
+        number = self._eta.value
+        return np.squeeze(self._eta.get(), axis=1) if number is None else number
 
     @property
     def typical_eta(self) -> float:
         """η where it is a known number; ∞ where it may be anything."""
-        return float(self._eta.get()) if self._eta is not None and self._eta.is_number else inf
+        number = None if self._eta is None else self._eta.value
+        return inf if number is None else number
 
     def prior(self) -> RowPriors:
         """a_jk as a matrix, and how many rows share a line of it; with the counts that θ has heard
@@ -486,8 +422,8 @@ class FirstLayer(ABC):
 
     def deliver_others(self, key: int) -> None:
         """Hand the counts of what stands beside φ·θ to the program."""
-        received: dict[str, NDArray[Any]] = {}
+        received: Counts = {}
         counts = self.m if self._shared is None else self._shared.row_counts
-        self.row_scale.share(stream_key(key, 1), counts, received)
+        self.row_scale.split(stream_key(key, 1), counts, received)
         self.further.share(received)
         self.program.counts.update({(self.observed, name): n for name, n in received.items()})

@@ -39,23 +39,16 @@ from pgbn.samplers.first_layer.tokens import (
 )
 from pgbn.samplers.first_layer.value_lists import loadings_of
 
-# ---- labels -------------------------------------------------------------------------------------
-#
-# A label for every token: the state of the samplers that draw token by token.
-
-
 TOKEN_BYTES = 20  # of a token that has a label of its own: its word, label and place
 _MANY, _FEW = 10**7, 4  # tokens that are not sorted by words as well, and threads that read them
 
 
 class TokenLabels:
-    """The tokens of the data and their labels."""
+    """The tokens of the data and their labels: the state of the samplers that draw token by
+    token."""
 
     def __init__(self, layer: FirstLayer) -> None:
-        program = layer.program
-        cells = layer.cells
-        self.layer = layer
-        executor = program.executor
+        self.layer, cells, executor = layer, layer.cells, layer.executor
         self.tokens = expand(cells.indptr, cells.indices, cells.values, executor)
         self.labels = executor.zeros(self.tokens.word.shape, np.uint16)
 
@@ -112,9 +105,6 @@ class TokenLabels:
     def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
         below = self.layer.topics + self.layer.further.size
         self.labels[...] = read_state(state, "labels", self.labels.shape, below)
-
-
-# ---- collapsed ----------------------------------------------------------------------------------
 
 
 _BLOCKS = 16  # of rows, where other threads work beside the collapsed sampler

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from pgbn.checks import check_integer, check_seed
 from pgbn.diagnostics import split_rhat
-from pgbn.engine.compile.layout import align
+from pgbn.engine.compile.products import align
 from pgbn.engine.compile.program import Program
 from pgbn.engine.data.coords import Coords
 from pgbn.engine.run.chain import Chain, check_imputed
@@ -109,7 +109,7 @@ class Deterministic:
         for term in self.terms:
             operands = [operand_of(factor) for factor in term.factors]
             product = reduce_product(term.coefficient, operands, term.contracted)
-            parts.append(align(program.product(product), self.axes, program.sizes))
+            parts.append(align(program.product(product), self.axes, program.sizes).get)
         wide = (shape[0], *(1,) * (3 - len(self.axes)), *shape[1:])
 
         def read() -> NDArray[np.float64]:

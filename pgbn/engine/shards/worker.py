@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pgbn.engine.compile.layout import PartSizes
+from pgbn.engine.compile.products import PartSizes
 from pgbn.engine.compile.program import Program
 from pgbn.engine.data.nonzero import Cells, CoordinateCells
 from pgbn.engine.data.stored_cells import StoredPart

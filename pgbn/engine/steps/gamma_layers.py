@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from pgbn.engine.compile.composed import posterior_of
 from pgbn.engine.compile.program import Program
 from pgbn.engine.plan import Draw, Run, SlotCounts, maker
-from pgbn.network.sumproduct import operand_of
 from pgbn.network.terms import Polynomial
 from pgbn.nodes.base import Node
 from pgbn.nodes.gamma import Gamma, tables_of_gamma
@@ -64,9 +63,7 @@ def find_mix(program: Program, node: Node, slot: str) -> LayerMix | None:
         return None
     topic, dims = term.contracted[0], program.storage[node.name]
     factors = {
-        program.read(operand_of(f)).dims: f.name
-        for f in term.factors
-        if f.name in program.network.latent
+        program.factor(f).dims: f.name for f in term.factors if f.name in program.network.latent
     }
     phi, theta = factors.get((dims[-1], topic)), factors.get((*dims[:-1], topic))
     if phi is None or theta is None:
@@ -206,7 +203,7 @@ def _shared(program: Program, node: Node, slot: str) -> str | None:
     if factor.lookups:
         return None
     known = factor.name in program.wiring.sources
-    return factor.name if known and program.read(operand_of(factor)).dims == dims[-1:] else None
+    return factor.name if known and program.factor(factor).dims == dims[-1:] else None
 
 
 def _padded(phi: NDArray[np.float64]) -> tuple[NDArray[np.float32], float]:
@@ -246,10 +243,10 @@ def layer_draw(program: Program, node: Node) -> Run | None:
         return None
     rate, exposure = program.slot(node.name, "rate"), program.exposure(node.name)
     count, shape = program.received_count(node.name), program.slot(node.name, "shape")
-    if dims[-1] in rate.dims | exposure.dims or count.dims != frozenset(dims):
+    if dims[-1] in (*rate.dims, *exposure.dims) or set(count.dims) != set(dims):
         return None
     mix = find_mix(program, node, "shape")
-    if mix is None and shape.dims - {dims[-1]}:
+    if mix is None and set(shape.dims) - {dims[-1]}:
         return None
     rows, replicates = _rows_of(program, node), program.replicates
     columns, values = program.sizes[dims[-1]], program.values

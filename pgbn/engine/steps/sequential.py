@@ -1,4 +1,4 @@
-"""Entries drawn in turn by the rules, one by one: the reference for the kernels.
+"""Entries drawn in turn, one by one: by the rules, the reference, or by a kernel for gammas.
 
     for i = 1, 2, …:  a_i ~ p(a_i | φ_{−i}),  φ_i ~ p(φ_i | a_i, φ_{−i})
 
@@ -10,32 +10,45 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from inspect import signature
-from typing import TYPE_CHECKING, Any
+from itertools import combinations
+from math import prod
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pgbn.engine.compile.composed import check_posterior
-from pgbn.engine.compile.layout import Aligned, Labelled, Shape4, added, align, shape4
-from pgbn.engine.compile.products import compile_product, relation_holds
+from pgbn.engine.compile.products import (
+    Labelled,
+    Products,
+    Shape4,
+    added,
+    align,
+    relation_holds,
+    shape4,
+    spread,
+)
 from pgbn.engine.compile.program import Program
 from pgbn.engine.plan import Draw, Run, maker
-from pgbn.engine.steps.sequential_gammas import check_loops, sequential_gammas
-from pgbn.network.sumproduct import Operand, PairMask, RuleExposure, SumProduct
+from pgbn.engine.steps.gamma_layers import draws_as
+from pgbn.errors import DataError
+from pgbn.network.connections import Source
+from pgbn.network.sequential_updates import InTurn
+from pgbn.network.sumproduct import (
+    Operand,
+    OtherEntries,
+    OtherLookedUp,
+    PairMask,
+    RuleExposure,
+    SumProduct,
+)
+from pgbn.network.terms import Factor, Lookup
 from pgbn.nodes.base import Node, draw_node
+from pgbn.nodes.gamma import Gamma, tables_of_gamma
 from pgbn.samplers.random import Stream, stream_key
+from pgbn.samplers.sequential_kernels import Edges, Entries, Parents, Weights, draw_entries
 
-if TYPE_CHECKING:
-    from pgbn.network.connections import Source
-    from pgbn.network.sequential_updates import InTurn
-
-
-# ---- entry --------------------------------------------------------------------------------------
-#
-# One entry of a node, and what it hears, slots and evidence, as arrays beside that entry.
-#
-# An entry is a part of size 1 along one dim, which has another name in every slot that the node
-# stands in. What is read along that dim is cut to the entry; all else is as for the whole node.
+# ---- by the rules -------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -46,7 +59,12 @@ class _Partners(Operand):
 
 
 class Entry:
-    """The entry ``now`` of the nodes that are drawn together in turn."""
+    """The entry ``now`` of the nodes that are drawn together in turn, and what it receives: slots
+    and evidence, as arrays beside that entry.
+
+    An entry is a part of size 1 along one dim, which has another name in every slot that the node
+    stands in. What is read along that dim is cut to the entry; all else is as for the node.
+    """
 
     def __init__(self, program: Program, sequential: InTurn) -> None:
         self.program, self.members, self.now = program, sequential.members, 0
@@ -69,37 +87,33 @@ class Entry:
         """The entry of an array like a node's value, as a view."""
         return value[self._where(self.program.storage[name], self.members[name])]
 
-    def quantity(self, node: Node, name: str) -> Aligned:
-        """What a rule may name, beside an entry: count, exposure, value or a slot."""
-        own = node.name
+    def quantity(self, node: Node, name: str) -> Labelled:
+        """What a rule may name, beside an entry: count, exposure or a slot."""
+        own, wiring = node.name, self.program.wiring
         if name == "exposure":
-            products = self.program.wiring.exposures.source_exposure
-            sources = self.program.wiring.sources[own]
-            return added([part for s in sources for part in self._through(s, products(s))])
-        if name == "count":
-            return self._count(node)
-        exposures = self.program.wiring.exposures
-        dim = self.members[own]
-        return added([
-            self._beside(own, self._product(product, dim))
-            for product in exposures.named_sum(name, node, ())
-        ])  # fmt: skip
+            products = wiring.exposures.source_exposure
+            parts = [part for s in wiring.sources[own] for part in self._through(s, products(s))]
+        elif name == "count":
+            parts = self._counts(own)
+        else:
+            slots = wiring.exposures.named_sum(name, node, ())
+            parts = [self._beside(own, self._product(p, self.members[own])) for p in slots]
+        return added(parts)
 
-    def _count(self, node: Node) -> Aligned:
-        program, name = self.program, node.name
-        parts, children = list[Aligned](), dict[str, None]()
+    def _counts(self, name: str) -> list[Labelled]:
+        program, parts, children = self.program, list[Labelled](), dict[str, None]()
         for source in program.wiring.sources[name]:
             if source.is_delivered:
                 children[source.child.name] = None
             else:
                 parts += self._through(source, program.wiring.exposures.source_count(source))
         for child in children:
-            whole = Labelled(lambda child=child: program.counts[child, name],  # type: ignore[misc]
-                             program.storage[name], program.replicates)  # fmt: skip
-            parts.append(self._beside(name, self._cut(whole, self.members[name])))
-        return added(parts)
+            counts = Labelled(lambda child=child: program.counts[child, name],  # type: ignore[misc]
+                              program.storage[name], program.replicates)  # fmt: skip
+            parts.append(self._beside(name, self._cut(counts, self.members[name])))
+        return parts
 
-    def _through(self, source: Source, products: Iterable[SumProduct]) -> list[Aligned]:
+    def _through(self, source: Source, products: Iterable[SumProduct]) -> list[Labelled]:
         name, own = source.factor.name, source.own
         if source.factor.lookups:  # of all entries at once
             return [
@@ -113,11 +127,9 @@ class Entry:
             for each in received
         ]
 
-    def _beside(self, name: str, labelled: Labelled) -> Aligned:
+    def _beside(self, name: str, labelled: Labelled) -> Labelled:
         sizes = self.program.sizes | {self.members[name]: 1}
-        get = align(labelled, self.program.storage[name], sizes)
-        constant = labelled.value is not None
-        return Aligned(get, frozenset(labelled.dims), labelled.replicates, constant)
+        return align(labelled, self.program.storage[name], sizes)
 
     def _product(self, product: SumProduct, dim: str) -> Labelled:
         """A sum of products at one entry of ``dim``."""
@@ -129,7 +141,7 @@ class Entry:
             for each in product.operands
         )
         product = replace(product, operands=operands)
-        return compile_product(product, lambda operand: self._read(operand, dim), sizes)
+        return Products(lambda operand: self._read(operand, dim), sizes).compile(product)
 
     def _read(self, operand: Operand, dim: str) -> Labelled:
         if isinstance(operand, _Partners):
@@ -182,31 +194,6 @@ class Entry:
         return (slice(None), *(now if each == dim else slice(None) for each in dims))
 
 
-# ---- sequential ---------------------------------------------------------------------------------
-
-
-@maker("in turn", Draw)
-def draw_sequential(program: Program, task: Draw) -> Run | None:
-    """The function that draws the entries of a node one after another, given a key."""
-    sequential = program.wiring.connections.sequential.get(task.node.name)
-    if sequential is None:
-        return None
-    check_loops(program, sequential)
-    fast = sequential_gammas(program, sequential) if program.kernels else None
-    if fast is not None:
-        return fast
-    entry = Entry(program, sequential)
-    draws = [draw_entry(program, entry, program.network.nodes[name]) for name in sequential.members]
-
-    def run(key: int) -> None:
-        for now in range(entry.size):
-            entry.now = now
-            for number, draw in enumerate(draws):
-                draw(stream_key(key, now, number))
-
-    return run
-
-
 def draw_entry(program: Program, entry: Entry, node: Node) -> Callable[[int], None]:
     """The function that draws the present entry of a node."""
     posterior = program.wiring.draws[node.name].posterior
@@ -223,3 +210,287 @@ def draw_entry(program: Program, entry: Entry, node: Node) -> Callable[[int], No
         entry.put(node.name, draw_node(node, stream, shape, {**updated, **kept}))
 
     return draw
+
+
+# ---- by a kernel --------------------------------------------------------------------------------
+#
+# It serves φ ~ Gam(a, c) with the dims (entry, part) or (entry) that stands twice in products over
+# all pairs of entries, or over edges between them, whatever else these products hold, as long as it
+# varies with no entry: r_k φ_ik φ_jk and φ_ik λ_kl φ_jl alike. The shape a may be drawn with each
+# entry.
+
+
+_EMPTY = np.zeros(0, np.int64)
+ALL_PAIRS = Edges(_EMPTY, _EMPTY, _EMPTY, _EMPTY)
+
+
+def edges_of(program: Program, sequential: InTurn, first: Factor, second: Factor) -> Edges | None:
+    """The edges between entries that two factors of a product read, as lists for every entry."""
+    arrays = [_entries(program, sequential, factor) for factor in (first, second)]
+    if arrays[0] is None or arrays[1] is None:
+        return None
+    size = program.sizes[sequential.dim]
+    return Edges(*_lists(arrays[1], arrays[0], size), *_lists(arrays[0], arrays[1], size))
+
+
+def _entries(program: Program, sequential: InTurn, factor: Factor) -> NDArray[np.int64] | None:
+    """The entry that each row reads, if only that dim is read through categories."""
+    if [lookup.dim for lookup in factor.lookups] != [sequential.dim]:
+        return None
+    place = program.view(factor.lookups, program.storage[factor.name]).place
+    return place[0] if len(place) == 1 else None
+
+
+def _lists(
+    own: NDArray[np.int64], others: NDArray[np.int64], size: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """For every entry, where its others begin; and the others, one entry after another."""
+    starts = np.zeros(size + 1, np.int64)
+    np.cumsum(np.bincount(own, minlength=size), out=starts[1:])
+    return starts, np.ascontiguousarray(others[np.argsort(own, kind="stable")])
+
+
+_OTHERS = OtherEntries | OtherLookedUp
+_NONE = np.zeros((0, 0, 0))
+_NO_PARENTS = Parents(*(np.zeros((0, 0), kind) for kind in (float, np.int64, float, float)))
+
+
+@dataclass(frozen=True)
+class _Side:
+    """Which other entries an entry meets through a source: those before it, after it, or both, or
+    those at the other ends of edges, of which the entry is the second or the first. ``dims`` are
+    those by which it meets them."""
+
+    dims: set[str]
+    before: bool
+    after: bool
+    ends: tuple[Factor, ...] = ()
+
+    @property
+    def edges(self) -> tuple[tuple[Lookup, ...], ...]:
+        """What tells edges from other edges: the categories of both ends."""
+        return tuple(end.lookups for end in self.ends)
+
+
+Weight = tuple[_Side, Callable[[], NDArray[np.float64]]]  # Σ_l w_kl of the other entries
+
+
+def sequential_gammas(program: Program, sequential: InTurn) -> Run | None:
+    """The function that draws the entries by the kernel, or None if they are not of its form."""
+    name, node = sequential.node, program.network.nodes[sequential.node]
+    storage = program.storage[name]
+    if (
+        not draws_as(program.wiring, node, Gamma)
+        or storage[0] != sequential.dim
+        or len(storage) > 2
+    ):
+        return None
+    parent = _parent(program, sequential)
+    if parent is None and len(sequential.members) > 1:
+        return None
+    weights, fixed = list[Weight](), list[Callable[[], Any]]()
+    for source in program.wiring.sources[name]:
+        products = program.wiring.exposures.source_exposure(source)
+        if not any(isinstance(o, _OTHERS) for p in products for o in p.operands):
+            fixed += [part.get for part in program.through(source, products)]
+            continue
+        for product in products:
+            weight = _weight(program, sequential, source, product)
+            if weight is None:
+                return None
+            weights.append(weight)
+    if len({side.edges for side, _ in weights}) > 1:
+        return None
+    return _run(program, sequential, parent, weights, fixed)
+
+
+def _run(
+    program: Program, sequential: InTurn, parent: Node | None, weights: list[Weight],
+    fixed: list[Callable[[], Any]],
+) -> Run | None:  # fmt: skip
+    name, values = sequential.node, program.values
+    shape, dims = (*program.shape[name], 1)[:3], len(program.storage[name])
+    ends = weights[0][0].ends
+    edges = edges_of(program, sequential, *ends) if ends else ALL_PAIRS
+    if edges is None:
+        return None
+    count, rate = program.received_count(name).get, program.slot(name, "rate").get
+    prior = program.slot(name, "shape").get
+    above = None
+    if parent is not None:
+        above = (program.received_count(parent.name).get, program.slot(parent.name, "shape").get,
+                 program.slot(parent.name, "rate").get)  # fmt: skip
+
+    def run(key: int) -> None:
+        parents, known = _NO_PARENTS, _NONE
+        if parent is not None and above is not None:
+            tables, e, f = (_full(get(), shape[:2], 1) for get in above)
+            parents = Parents(np.empty(shape[:2]), tables.astype(np.int64, copy=False), e, f)
+        else:
+            known = _full(prior(), shape, dims)
+        others = _full(sum(get() for get in fixed), shape, dims) if fixed else _NONE
+        entries = Entries(values[name].reshape(shape).copy(), _full(count(), shape, dims), known,
+                          _full(rate(), shape, dims), others)  # fmt: skip
+        both = Weights(*(_added(weights, side) for side in ("before", "after")))
+        draw_entries(np.uint64(key), entries, parents, both, edges)
+        values[name] = entries.value.reshape(program.shape[name])
+        if parent is not None:
+            values[parent.name] = parents.value.reshape(program.shape[parent.name])
+
+    return run
+
+
+def _full(value: Any, shape: tuple[int, ...], dims: int) -> NDArray[Any]:
+    """A quantity beside a node of so many dims, a number or an array, as a whole array with the
+    entries after the replicates."""
+    array = np.asarray(value)
+    array = array.astype(np.int64 if array.dtype.kind in "iu" else np.float64, copy=False)
+    if array.ndim:
+        own = (array.shape[0], *array.shape[array.ndim - dims :])
+        array = array.reshape((*own, *(1,) * (len(shape) - len(own))))
+    return np.ascontiguousarray(np.broadcast_to(array, shape))
+
+
+def _added(weights: list[Weight], side: str) -> NDArray[np.float64]:
+    """The weights of one side, added; a diagonal is written out where others are not."""
+    parts = [get() for which, get in weights if getattr(which, side)]
+    if not parts:
+        return np.zeros((1, weights[0][1]().shape[1], 1))
+    if any(part.shape[2] > 1 for part in parts):
+        parts = [part * np.eye(part.shape[1]) if part.shape[2] == 1 else part for part in parts]
+    return np.ascontiguousarray(sum(parts[1:], parts[0]))
+
+
+def _parent(program: Program, sequential: InTurn) -> Node | None:
+    """The node that is drawn with each entry, if it is a gamma that is the shape of the entry's
+    gammas and of nothing else."""
+    names = [name for name in sequential.members if name != sequential.node]
+    if len(names) != 1:
+        return None
+    wiring, parent = program.wiring, program.network.nodes[names[0]]
+    polynomial, sources = wiring.polynomials[sequential.node, "shape"], wiring.sources[parent.name]
+    term = polynomial.terms[0]
+    plain = polynomial.is_plain and len(term.factors) == 1 and term.coefficient == 1.0
+    rule = wiring.rules.get((sequential.node, "shape"))
+    serves = (
+        draws_as(wiring, parent, Gamma)
+        and plain
+        and len(sources) == 1
+        and parent.axes == (sequential.members[parent.name],)
+        and rule is not None
+        and rule.count is tables_of_gamma
+    )
+    return parent if serves else None
+
+
+def _weight(
+    program: Program, sequential: InTurn, source: Source, product: SumProduct
+) -> Weight | None:
+    """What multiplies the sums of the other entries in the exposure through a source."""
+    others = [o for o in product.operands if isinstance(o, _OTHERS)]
+    masks = [o for o in product.operands if isinstance(o, PairMask)]
+    rest = tuple(o for o in product.operands if o not in others and o not in masks)
+    side = _side(source, others, masks)
+    if side is None or any(side.dims & set(o.dims) for o in rest):
+        return None
+    part, other_part = (
+        _part(program, sequential, dims, own)
+        for dims, own in ((source.factor.dims, source.factor.own_dims),
+                          (others[0].dims, others[0].own_dims))
+    )  # fmt: skip
+    inner = tuple(dim for dim in product.summed if dim not in side.dims and dim != other_part)
+    present = {dim for operand in rest for dim in operand.dims}
+    kept = tuple(dim for dim in present if dim not in inner)
+    if not set(kept) <= {part, other_part}:
+        return None
+    scale = product.coefficient * prod(program.sizes[dim] for dim in product.repeated)
+    summed = tuple(dim for dim in inner if dim in present)
+    weight = SumProduct(scale, rest, kept, summed, ())
+    found = Products(program.read, program.sizes).compile(weight)
+    dims = (part,) if part == other_part else (part, other_part)
+    sizes = program.sizes | {"": 1}
+    shape = (*(sizes[dim] for dim in dims), 1)[:2]
+
+    def matrix() -> NDArray[np.float64]:
+        """Weights as (replicates, parts, other parts or 1)."""
+        wide = spread(found.get(), found.dims, dims, sizes)
+        wide = wide.reshape((len(wide), *(*wide.shape[1:], 1)[:2]))
+        return np.broadcast_to(wide, (len(wide), *shape))
+
+    return side, matrix
+
+
+def _side(
+    source: Source, others: list[OtherEntries | OtherLookedUp], masks: list[PairMask]
+) -> _Side | None:
+    if len(others) != 1:
+        return None
+    if isinstance(others[0], OtherLookedUp):
+        ends = [factor for factor in source.term.factors if factor.name == others[0].name]
+        if masks or len(ends) != 2 or not source.factor.lookups:
+            return None
+        first = source.factor is ends[0]
+        return _Side(others[0].through, not first, first, (ends[0], ends[1]))
+    if len(masks) != 1 or masks[0].relation == "same" or source.factor.lookups:
+        return None
+    mask = masks[0]
+    here = [dim for dim in mask.dims if dim in source.factor.dims]
+    there = [dim for dim in mask.dims if dim in others[0].dims]
+    if len(here) != 1 or len(there) != 1 or here == there:
+        return None
+    both = mask.relation == "distinct"
+    return _Side(set(mask.dims), both or here[0] == mask.dims[1], both or here[0] == mask.dims[0])
+
+
+def _part(program: Program, sequential: InTurn, dims: tuple[str, ...], own: tuple[str, ...]) -> str:
+    """What the dim of the parts of an entry is called in a slot; "" if it has none."""
+    storage = program.storage[sequential.node]
+    return dims[own.index(storage[1])] if len(storage) > 1 else ""
+
+
+# ---- the step -----------------------------------------------------------------------------------
+
+
+def check_loops(program: Program, sequential: InTurn) -> None:
+    """Reject categories that name one entry twice in a row: an edge from an entry to itself would
+    be the square of that entry."""
+    node, dim = sequential.node, sequential.dim
+    for source in program.wiring.sources[node]:
+        own = [factor for factor in source.term.factors if factor.name == node]
+        for one, other in combinations(own, 2):
+            for first, second in ((a, b) for a in one.lookups for b in other.lookups):
+                if first.dim == second.dim == dim and first.dims == second.dims:
+                    _check_pair(program, source, node, first.name, second.name)
+
+
+def _check_pair(program: Program, source: Source, node: str, first: str, second: str) -> None:
+    one, other = np.broadcast_arrays(program.indexes[first], program.indexes[second])
+    loops = np.argwhere(one == other)
+    if len(loops):
+        at = tuple(loops[0])
+        where = ", ".join(str(index) for index in at[1:])
+        raise DataError(
+            f"{source.child.name}: {first} and {second} both name {one[at]} at {where}: a self "
+            f"loop, where {node} would be multiplied by itself, has no conjugate update; leave "
+            f"such rows out (there are {len(loops)} of them)"
+        )
+
+
+@maker("in turn", Draw)
+def draw_sequential(program: Program, task: Draw) -> Run:
+    """The function that draws the entries of a node one after another, given a key."""
+    sequential = program.wiring.connections.sequential[task.node.name]
+    check_loops(program, sequential)
+    fast = sequential_gammas(program, sequential) if program.kernels else None
+    if fast is not None:
+        return fast
+    entry = Entry(program, sequential)
+    draws = [draw_entry(program, entry, program.network.nodes[name]) for name in sequential.members]
+
+    def run(key: int) -> None:
+        for now in range(entry.size):
+            entry.now = now
+            for number, draw in enumerate(draws):
+                draw(stream_key(key, now, number))
+
+    return run

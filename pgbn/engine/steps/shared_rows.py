@@ -16,12 +16,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pgbn.engine.compile.composed import latent_counts, splitter_of
-from pgbn.engine.compile.layout import shape4
-from pgbn.engine.compile.splitting import Splitter
+from pgbn.engine.compile.composed import latent_counts
+from pgbn.engine.compile.products import shape4
+from pgbn.engine.compile.splitting import Splitter, splitter_of
 from pgbn.engine.data.nonzero import Cells, CoordinateCells
 from pgbn.engine.plan import DataCounts, Run, maker
-from pgbn.network.sumproduct import operand_of, reduce_product
 from pgbn.network.terms import Factor, Term
 from pgbn.nodes.rules.registry import find_link
 from pgbn.samplers.content import ContentKeyed
@@ -69,7 +68,7 @@ def _loadings(program: Program, term: Term, axes: tuple[str, ...]) -> Factor | N
     if len(topics) != 1 or len(by_term) != 1 or not (sparse or any(f.lookups for f in others)):
         return None
     (found,), dims = by_term, (axes[-1], topics[0])
-    if not found.is_node or found.lookups or program.read(operand_of(found)).dims != dims:
+    if not found.is_node or found.lookups or program.factor(found).dims != dims:
         return None
     return found if program.shape[found.name][0] == program.replicates else None
 
@@ -85,14 +84,7 @@ class _Split:
         self.rows = Term(1.0, tuple(f for f in term.factors if f is not loadings), summed)
         self.shape = shape4(dims, sizes, program.replicates)
         self.lines = (prod(self.shape[:-1]), self.shape[-1])
-        self._scores = Splitter(
-            (self.rows,), dims, self.shape, sizes, lambda factor: program.read(operand_of(factor)),
-            lambda factor: factor.name in program.wiring.sources, self._value, program.executor,
-        )  # fmt: skip
-
-    def _value(self, term: Term) -> Any:
-        operands = [operand_of(factor) for factor in term.factors]
-        return self.program.product(reduce_product(1.0, operands, term.contracted))
+        self._scores = Splitter(program, (self.rows,), dims, self.shape)
 
     def __call__(self, key: int, cells: Cells, counts: NDArray[Any]) -> None:
         program, phi = self.program, self.program.values[self.loadings.name]

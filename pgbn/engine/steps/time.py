@@ -11,8 +11,9 @@ counts, given the new row t−1 and the counts of row t+1: one row after another
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable
+from dataclasses import replace
+from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -20,10 +21,8 @@ from numpy.typing import NDArray
 
 from pgbn.engine.compile.composed import check_posterior
 from pgbn.engine.compile.density import ConditionalDensity
-from pgbn.engine.compile.layout import Labelled, Shape4, align, shape4
-from pgbn.engine.compile.operands import dims_here, read_operand
-from pgbn.engine.compile.products import compile_product
-from pgbn.engine.compile.program import Program
+from pgbn.engine.compile.products import Labelled, Products, Shape4, align, shape4
+from pgbn.engine.compile.program import Program, dims_here, read_operand
 from pgbn.engine.compile.splitting import Splitter
 from pgbn.engine.plan import Counts, Draw, Run, maker
 from pgbn.network.sumproduct import (
@@ -44,25 +43,22 @@ from pgbn.samplers import vectorised
 from pgbn.samplers.elementwise import exp_of
 from pgbn.samplers.random import Stream, stream_key
 
-# ---- states -------------------------------------------------------------------------------------
-#
-# Hidden states in time: forward filtering, backward sampling.
-#
-#     α_t(k) ∝ F_k(x_t) Σ_l α_{t−1}(l) P_t(l, k)
-#     z_T ~ α_T,   P(z_t = l | z_{t+1} = k) ∝ α_t(l) P_{t+1}(l, k)
-#
-# F_k is the density of all that depends on z_t, P_t(l, k) the probability of k after l and, in the
-# first row, that of k. Both are read off the network at the values "every row is in state k".
-
-
 Array = NDArray[np.float64]
 
 
 @maker("time", Draw)
 def state_draw(program: Program, task: Draw) -> Run | None:
-    """Draw a chain of finite choices as a whole, given all that depends on it."""
+    """Draw a chain of finite choices, given all that depends on it: forward filtering, backward
+    sampling.
+
+        α_t(k) ∝ F_k(x_t) Σ_l α_{t−1}(l) P_t(l, k)
+        z_T ~ α_T,   P(z_t = l | z_{t+1} = k) ∝ α_t(l) P_{t+1}(l, k)
+
+    F_k is the density of all that depends on z_t, P_t(l, k) the probability of k after l and, in
+    the first row, that of k. Both are read off the network at the values "every row is in state k".
+    """
     node, name = task.node, task.node.name
-    if not program.is_in_time(name) or not (isinstance(node, Latent) and node.finite):
+    if not (isinstance(node, Latent) and node.finite):
         return None
     conditional, shape = ConditionalDensity(program, node), program.shape4[name]
     along = program.wiring.connections.time_dim(name)
@@ -123,16 +119,15 @@ def sample_states(filtered: Array, moves: Array, uniforms: Array) -> NDArray[np.
     return states
 
 
-# ---- rows of time -------------------------------------------------------------------------------
-#
-# A node in time, seen row by row.
-#
-# Row t of the node has the shape a_t = Σ_terms …(θ_{t−lag})…; which terms count changes from row
-# to row at the lags of its Shifts, so that the rows between two lags have a phase in common.
+# ---- a node in time, row by row -----------------------------------------------------------------
 
 
 class Rows:
-    """The rows of one node in time: everything beside a single row, the dim ``along`` left out."""
+    """The rows of one node in time: everything beside a single row, without the dim ``along``.
+
+    Row t has the shape a_t = Σ_terms …(θ_{t−lag})…; which terms count changes from row to row at
+    the lags of its Shifts, so that the rows between two lags have a phase in common.
+    """
 
     def __init__(self, program: Program, node: Node) -> None:
         self.program, self.node, self.name = program, node, node.name
@@ -154,7 +149,8 @@ class Rows:
         }
         self.lagged = tuple(term for term in polynomial.terms if term.phase == LATER)
         self._values = {
-            phase: [self._term_value(term) for term in terms] for phase, terms in self.terms.items()
+            phase: [align(self.term(term), self.dims, program.sizes).get for term in terms]
+            for phase, terms in self.terms.items()
         }
 
     @property
@@ -171,14 +167,9 @@ class Rows:
         """A quantity at the current row."""
         if self.along not in labelled.dims:
             return labelled
-        axis = labelled.dims.index(self.along) + 1
+        axis, get = labelled.dims.index(self.along) + 1, labelled.get
         dims = tuple(dim for dim in labelled.dims if dim != self.along)
-        get = labelled.get
-        return Labelled(
-            lambda: np.ascontiguousarray(np.moveaxis(get(), axis, 0)[self.now]),
-            dims,
-            labelled.replicates,
-        )
+        return Labelled(lambda: get().take(self.now, axis), dims, labelled.replicates)
 
     def read(self, operand: Operand) -> Labelled:
         """An operand at the current row; the node itself its lag before."""
@@ -187,23 +178,22 @@ class Rows:
         names = dict(zip(operand.own_dims, operand.dims, strict=True))
         dims = tuple(names[dim] for dim in self.dims)
         values, name, lag = self.program.values, self.name, operand.lag
-        return Labelled(
-            lambda: np.ascontiguousarray(np.moveaxis(values[name], self.axis, 0)[self.now - lag]),
-            dims,
-            self.program.replicates,
-        )
+        return Labelled(lambda: values[name].take(self.now - lag, self.axis), dims,
+                        self.program.replicates)  # fmt: skip
 
-    def operand(self, factor: Factor) -> Operand:
-        return operand_of(factor, self.node)
+    def factor(self, factor: Factor) -> Labelled:
+        """A factor at the current row."""
+        return self.read(operand_of(factor, self.node))
 
     def term(self, term: Term) -> Labelled:
         """The value of a term at the current row."""
-        operands = [self.operand(factor) for factor in term.factors]
+        operands = [operand_of(factor, self.node) for factor in term.factors]
         product = reduce_product(term.coefficient, operands, term.contracted)
-        return compile_product(product, self.read, self.program.sizes)
+        return Products(self.read, self.program.sizes).compile(product)
 
-    def _term_value(self, term: Term) -> Callable[[], Any]:
-        return align(self.term(term), self.dims, self.program.sizes)
+    def wants(self, factor: Factor) -> bool:
+        """Whether a factor is to be told its counts."""
+        return factor.previous or factor.name in self.program.wiring.sources
 
     def shape(self) -> Any:
         """The slot's value at the current row, 4-d."""
@@ -212,25 +202,19 @@ class Rows:
             total = total + value()
         return total
 
-    def at_row(self, quantity: Any) -> Callable[[], Any]:
-        """An aligned quantity of the whole node, evaluated now, seen row by row."""
-        value = quantity.get()
+    def at_row(self, quantity: Labelled) -> Callable[[], Any]:
+        """A quantity beside the node, evaluated now, seen row by row."""
+        value: Any = quantity.get()
         if not isinstance(value, np.ndarray):
             return lambda: value
-        node_dims = self.program.storage[self.name]
-        axis = value.ndim - len(node_dims) + self.axis - 1
-        if value.shape[axis] == 1:
-            rows = np.ascontiguousarray(np.moveaxis(value, axis, 1)).reshape(
-                (value.shape[0], 1, *(s for i, s in enumerate(value.shape) if i not in (0, axis)))
-            )
-            return lambda: rows[:, 0].reshape(self._target(rows[:, 0]))
-        moved = np.moveaxis(value, axis, 0)
-        return lambda: np.ascontiguousarray(moved[self.now]).reshape(self._target(moved[self.now]))
+        axis = value.ndim - len(self.program.storage[self.name]) + self.axis - 1
 
-    @staticmethod
-    def _target(row: NDArray[Any]) -> Shape4:
-        # one of the axes is gone: put a leading one in its place, if there were three at most
-        return (row.shape[0], *(1,) * (4 - row.ndim), *row.shape[1:])
+        def row() -> NDArray[Any]:
+            one = value.take(0 if value.shape[axis] == 1 else self.now, axis)
+            # one of the axes is gone: put a leading one in its place, if there were three at most
+            return np.reshape(one, (one.shape[0], *(1,) * (4 - one.ndim), *one.shape[1:]))
+
+        return row
 
     def stream(self, key: int) -> Stream:
         simplex = self.node.simplex
@@ -240,16 +224,7 @@ class Rows:
 
     def splitters(self) -> dict[int, Splitter]:
         return {
-            phase: Splitter(
-                terms,
-                self.dims,
-                self.shape4,
-                self.program.sizes,
-                lambda factor: self.read(self.operand(factor)),
-                lambda f: f.previous or f.name in self.program.wiring.sources,
-                self.term,
-                self.program.executor,
-            )
+            phase: Splitter(self.program, terms, self.dims, self.shape4, self)
             for phase, terms in self.terms.items()
             if terms
         }
@@ -264,9 +239,7 @@ class Rows:
         }
 
 
-# ---- exposures in time --------------------------------------------------------------------------
-#
-# Exposures of a node in time: row t hears its own children and what row t + lag passes back.
+# ---- exposures: row t receives those of its children and what row t + lag passes back -----------
 
 
 def time_exposures(rows: Rows) -> list[Any]:
@@ -308,37 +281,37 @@ def passed_back(rows: Rows, back: list[Any], cell: list[Any], exposures: list[An
 
 def backward(rows: Rows, term: Term, cell: list[Any]) -> Callable[[], Any]:
     """The exposure of an earlier row that comes through one term, from that in ``cell``."""
-    own = [factor for factor in term.factors if factor.previous]
+    own = next(factor for factor in term.factors if factor.previous)
     program = rows.program
     dims = program.wiring.exposures.rule_dims(rows.node, rows.slot)
     kept = tuple(dim for dim in rows.dims if dim in dims)
+    zeta = Operand(name=rows.name, dims=kept)
+    shape = (program.replicates, *(program.sizes[dim] for dim in kept))
+
+    def passed() -> NDArray[Any]:
+        full = np.broadcast_to(_without_padding(rows, cell[0], kept), shape)
+        return np.ascontiguousarray(full)
 
     def read(operand: Operand) -> Labelled:
-        if operand is not zeta:
-            return rows.read(operand)
-        shape = tuple(program.sizes[dim] for dim in kept)
+        return Labelled(passed, kept, program.replicates) if operand is zeta else rows.read(operand)
 
-        def get() -> NDArray[Any]:
-            value = np.asarray(cell[0], np.float64)
-            first = value.ndim - len(rows.dims)
-            full = value.reshape((-1, *(value.shape[first + rows.dims.index(d)] for d in kept)
-                                  )) if value.ndim else value.reshape(
-                                      (1, *(1,) * len(kept)))  # fmt: skip
-            return np.ascontiguousarray(np.broadcast_to(full, (program.replicates, *shape)))
-
-        return Labelled(get, kept, program.replicates)
-
-    zeta = Operand(name=rows.name, dims=kept)
-    others = [rows.operand(factor) for factor in term.factors if factor is not own[0]]
+    others = [operand_of(factor, rows.node) for factor in term.factors if factor is not own]
     every = dict.fromkeys((*rows.dims, *term.contracted))
-    over = [dim for dim in every if dim not in own[0].dims]
+    over = [dim for dim in every if dim not in own.dims]
     product = reduce_product(term.coefficient, [zeta, *others], over)
-    labelled = compile_product(product, read, program.sizes)
-    names = dict(zip(own[0].dims, rows.node.axes, strict=True))
-    renamed = Labelled(
-        labelled.get, tuple(names[d] for d in labelled.dims), labelled.replicates, labelled.value
-    )
-    return align(renamed, rows.dims, program.sizes)
+    found = Products(read, program.sizes).compile(product)
+    names = dict(zip(own.dims, rows.node.axes, strict=True))
+    renamed = replace(found, dims=tuple(names[dim] for dim in found.dims))
+    return align(renamed, rows.dims, program.sizes).get
+
+
+def _without_padding(rows: Rows, value: Any, dims: tuple[str, ...]) -> NDArray[np.float64]:
+    """What is beside a row, a number or 4-d, as (R or 1, *dims)."""
+    array = np.asarray(value, np.float64)
+    if not array.ndim:
+        return array
+    first = array.ndim - len(rows.dims)
+    return array.reshape((-1, *(array.shape[first + rows.dims.index(dim)] for dim in dims)))
 
 
 def stack_rows(
@@ -348,15 +321,12 @@ def stack_rows(
     program, kept = rows.program, _kept(rows)
     inner = tuple(dim for dim in kept if dim != rows.along)
     shape = (program.replicates, *(program.sizes[dim] for dim in inner))
-    out = []
-    for now, value in enumerate(each):
-        array = np.asarray(value, np.float64)
-        if array.ndim:
-            sizes = [
-                array.shape[array.ndim - len(rows.dims) + rows.dims.index(dim)] for dim in inner
-            ]
-            array = array.reshape((-1, *sizes))
-        out.append(np.broadcast_to(array * (counts is None or bool(counts[now])), shape))
+    out = [
+        np.broadcast_to(
+            _without_padding(rows, value, inner) * (counts is None or bool(counts[now])), shape
+        )
+        for now, value in enumerate(each)
+    ]
     return np.ascontiguousarray(np.stack(out, axis=kept.index(rows.along) + 1))
 
 
@@ -385,7 +355,7 @@ def time_exposure(program: Program, node: Node, slot: str, phase: str, lag: int 
     return Labelled(drawn, kept, program.replicates)
 
 
-# ---- what is special of the operands of nodes in time ------------------------------------
+# ---- the operands of nodes in time --------------------------------------------------------------
 
 
 @read_operand.register(TimeExposure)
@@ -395,15 +365,11 @@ def _rest(operand: TimeExposure, program: Program) -> Labelled:
 
 
 @read_operand.register(FirstRow)
-def _first(operand: FirstRow, program: Program) -> Labelled:
-    first = (np.arange(program.sizes[operand.dims[0]]) < operand.lag).astype(np.float64)[None]
-    return Labelled(lambda: first, operand.dims, 1)
-
-
 @read_operand.register(LaterRows)
-def _later(operand: LaterRows, program: Program) -> Labelled:
-    later = (np.arange(program.sizes[operand.dims[0]]) >= operand.lag).astype(np.float64)[None]
-    return Labelled(lambda: later, operand.dims, 1)
+def _rows(operand: FirstRow | LaterRows, program: Program) -> Labelled:
+    first = np.arange(program.sizes[operand.dims[0]]) < operand.lag
+    chosen = (first if isinstance(operand, FirstRow) else ~first).astype(np.float64)[None]
+    return Labelled(lambda: chosen, operand.dims, 1)
 
 
 @read_operand.register(PreviousRow)
@@ -422,15 +388,13 @@ def _previous(operand: PreviousRow, program: Program) -> Labelled:
     return Labelled(get, dims_here(operand, program), program.replicates)
 
 
-# ---- time ---------------------------------------------------------------------------------------
+# ---- steps: counts backward, values forward -----------------------------------------------------
 
 
 @maker("time", Counts)
-def time_counts(program: Program, task: Counts) -> Run | None:
+def time_counts(program: Program, task: Counts) -> Run:
     """Backward: the tables of every row, shared between the row before and other parents."""
     node = task.node
-    if not program.is_in_time(node.name):
-        return None
     rows = Rows(program, node)
     splitters = rows.splitters()
     count = rows.rule.count
@@ -468,10 +432,15 @@ def time_counts(program: Program, task: Counts) -> Run | None:
                         continue
                     if factor.previous:
                         passed[now - factor.lag] += counts.reshape(rows.shape4)
-                    elif factor.lookups:
-                        _collect_seen(rows, factor, counts, seen)
-                    else:
-                        _collect(rows, factor, counts, collected)
+                        continue
+                    target, stored = collected[factor.name], program.storage[factor.name]
+                    if factor.lookups:  # before its entries receive them
+                        stored = program.view(factor.lookups, stored).dims
+                        sizes = (program.sizes[dim] for dim in stored)
+                        empty = np.zeros((program.replicates, *sizes), np.int64)
+                        target = seen.setdefault(factor, empty)
+                    names = dict(zip(factor.own_dims, factor.dims, strict=True))
+                    _add(rows, target, [names[dim] for dim in stored], counts)
         for factor, counts in seen.items():
             view = program.view(factor.lookups, program.storage[factor.name])
             collected[factor.name] += view.counts(counts)
@@ -482,27 +451,6 @@ def time_counts(program: Program, task: Counts) -> Run | None:
             program.counts[node.name, parent] = counts
 
     return run
-
-
-def _collect(
-    rows: Rows, factor: Factor, counts: NDArray[np.int64], collected: dict[str, NDArray[np.int64]]
-) -> None:
-    own = dict(zip(factor.own_dims, factor.dims, strict=True))
-    stored = [own[dim] for dim in rows.program.storage[factor.name]]
-    _add(rows, collected[factor.name], stored, counts)
-
-
-def _collect_seen(
-    rows: Rows, factor: Factor, counts: NDArray[np.int64], seen: dict[Factor, NDArray[np.int64]]
-) -> None:
-    """The same of a factor that is read through categories, before its entries hear of it."""
-    program = rows.program
-    view = program.view(factor.lookups, program.storage[factor.name])
-    if factor not in seen:
-        sizes = (program.sizes[dim] for dim in view.dims)
-        seen[factor] = np.zeros((program.replicates, *sizes), np.int64)
-    own = dict(zip(factor.own_dims, factor.dims, strict=True))
-    _add(rows, seen[factor], [own[dim] for dim in view.dims], counts)
 
 
 def _add(rows: Rows, total: NDArray[np.int64], dims: list[str], counts: NDArray[np.int64]) -> None:
@@ -560,10 +508,10 @@ def time_draw(program: Program, task: Draw) -> Run | None:
     """Draw a node in time given the counts and exposures of every row."""
     node = task.node
     rule = program.wiring.draws[node.name]
-    if not program.is_in_time(node.name) or not rule.receives:
+    if not rule.receives:
         return None
     posterior = rule.posterior
-    needed = inspect.signature(posterior).parameters
+    needed = signature(posterior).parameters
     received = program.received_count(node.name)
 
     def drawn(rows: Rows) -> Callable[[Stream, tuple[int, ...]], Any]:
