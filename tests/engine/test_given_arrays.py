@@ -91,12 +91,6 @@ def test_refused(name: str) -> None:
         assert word in str(caught.value)
 
 
-def test_a_mask_that_hides_nothing_is_fine() -> None:
-    whole = np.ma.masked_array(PHI, np.zeros(PHI.shape, bool))
-    assert np.array_equal(pg.Constant(whole, dims=("a", "b")).value, PHI)
-    assert np.array_equal(NET.generate(sizes={"doc": 2}, given={"phi": whole})["phi"], PHI)
-
-
 def test_nodes_above_given_ones_are_left_out() -> None:
     """x from φ and θ alone, whatever r was: the posterior predictive draw of a sample."""
     sizes, given = {"doc": 1, "term": 3}, {"phi": PHI, "theta": [[1.0, 3.0]]}

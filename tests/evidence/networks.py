@@ -6,10 +6,9 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 
 from pgbn import Network, zoo
-from tests.engine.compile import test_completion, test_operations
-from tests.engine.compile.test_linear import both_ways
-from tests.engine.fused import test_scaled_shapes
-from tests.engine.time import test_chains, test_lags, test_other_rows
+from tests.engine.compile import test_composed, test_views
+from tests.engine.compile.test_quadratic import both_ways
+from tests.engine.steps import test_gamma_layers, test_time
 from tests.helpers import categories, kernel_networks, normal_networks, weighted
 from tests.helpers.composed_networks import COMPOSED
 from tests.helpers.first_layer_variants import VARIANT_SIZES, VARIANTS
@@ -80,11 +79,10 @@ def _by_name(makes: Iterable[Make]) -> dict[str, Make]:
 @cache
 def networks() -> dict[str, Sized]:
     """The zoo, and a group for each part of the language."""
-    shapes = (test_scaled_shapes.scaled_mix, test_scaled_shapes.scaled_shared_shape,
-              test_scaled_shapes.two_mixes)  # fmt: skip
+    shapes = (test_gamma_layers.scaled_mix, test_gamma_layers.scaled_shared_shape,
+              test_gamma_layers.two_mixes)  # fmt: skip
     lookups = (categories.authors, categories.grouped, categories.looked_up_pairs, chosen_rates)
     hidden = test_hidden_poisson
-    earlier = test_other_rows
     sequential = ("directed", "degrees", "triples", "edges")
     return {
         **models_of_the_zoo(),
@@ -107,13 +105,13 @@ def networks() -> dict[str, Sized]:
             {kind: lambda kind=kind: test_all_cells.network(kind) for kind in ("unseen", "flipped")},
             test_all_cells.SIZES,
         ),
-        **_sized("pseudo-counts", test_completion.MAKES, test_completion.SIZES),
+        **_sized("pseudo-counts", test_composed.COMPLETED, test_composed.SIZES),
         **_sized("lookup", _by_name(lookups), {}),
         **_sized("sparse", _by_name(weighted.NETWORKS), {}),
         **_sized(
-            "own edge", {"carried": test_operations.carried_network}, test_operations.DAYS
+            "own edge", {"carried": test_views.carried_network}, test_views.DAYS
         ),
-        **_sized("lags", test_lags.NETWORKS, test_lags.SIZES),
-        **_sized("chain", test_chains.NETWORKS, test_chains.SIZES),
-        **_sized("earlier rows", _by_name(earlier.NETWORKS), earlier.SIZES),
+        **_sized("lags", test_time.LAGS, test_time.LAG_SIZES),
+        **_sized("chain", test_time.CHAINS, test_time.SIZES),
+        **_sized("earlier rows", _by_name(test_time.EARLIER), test_time.EARLIER_SIZES),
     }  # fmt: skip

@@ -9,7 +9,7 @@ import pytest
 
 import pgbn as pg
 from pgbn import zoo
-from pgbn.engine.compile.program import View
+from pgbn.engine.compile.views import View
 from pgbn.testing import geweke
 from tests.helpers.recovery import covered
 

@@ -1,6 +1,9 @@
-"""Steps as compositions of rules: the laws that they draw from."""
+"""Steps as compositions of rules: their laws, pseudo-counts, and what a draw rule may return."""
 
 from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -8,10 +11,20 @@ from numpy.typing import NDArray
 from scipy import stats
 
 import pgbn
-from pgbn import Gamma, Network, Poisson
-from pgbn.engine.compile.composed import count_step, data_step, draw_step, prior_of, slot_step
+import pgbn as pg
+from pgbn import Gamma, Network, NetworkError, Poisson
+from pgbn.engine.compile import products
+from pgbn.engine.compile.composed import (
+    check_posterior,
+    count_step,
+    data_step,
+    draw_step,
+    slot_step,
+)
 from pgbn.engine.compile.program import Program
 from pgbn.engine.plan import Counts, DataCounts, Draw, SlotCounts
+from pgbn.errors import StaleReadError
+from pgbn.testing import geweke
 
 N = 20_000
 
@@ -30,35 +43,6 @@ def each(name: str, shape: float = 2.0) -> Gamma:
     return Gamma(name, shape, 1.0, dims="i")
 
 
-def test_a_draw_is_the_posterior() -> None:
-    """g ~ Gam(2, 1), x ~ Pois(g), x = 3: g ~ Gam(5, 2), each cell on its own."""
-    program = program_of(Poisson("x", each("g"), dims="i"), 3)
-    program.counts["x", "g"] = np.full((1, N), 3)
-    draw_step(program, Draw(program.network["g"]))(7)
-    assert stats.kstest(program.values["g"][0], stats.gamma(5, scale=1 / 2).cdf).pvalue > 1e-4
-
-
-def test_a_draw_depends_on_its_key_alone() -> None:
-    program = program_of(Poisson("x", each("g"), dims="i"), 3)
-    program.counts["x", "g"] = np.full((1, N), 3)
-    run, drawn = draw_step(program, Draw(program.network["g"])), []
-    for key in (7, 8, 7):
-        run(key)
-        drawn.append(program.values["g"])
-    assert np.array_equal(drawn[0], drawn[2])
-    assert not np.array_equal(drawn[0], drawn[1])
-
-
-def test_the_prior_of_a_node() -> None:
-    program = program_of(Poisson("x", each("g"), dims="i"), 3)
-    assert (
-        stats.kstest(prior_of(program, program.network["g"])(1)[0], stats.gamma(2).cdf).pvalue
-        > 1e-4
-    )
-    counts = prior_of(program, program.network["x"])(1)
-    assert counts.shape == (1, N)
-
-
 def test_data_counts_are_shared_out() -> None:
     """x ~ Pois(a + 3b), x = 8, a = 1, b = 1: a hears Bin(8, 1/4) and b the rest."""
     program = program_of(Poisson("x", each("a") + 3.0 * each("b"), dims="i"), 8, a=1.0, b=1.0)
@@ -67,37 +51,6 @@ def test_data_counts_are_shared_out() -> None:
     assert ((a + b) == 8).all()
     expected = stats.binom(8, 1 / 4).pmf(np.arange(9))
     np.testing.assert_allclose(np.bincount(a, minlength=9) / N, expected, atol=0.015)
-
-
-def test_a_factor_of_two_terms_hears_both() -> None:
-    """x ~ Pois(a + a b): a hears all counts, b those of the second term."""
-    a = each("a")
-    program = program_of(Poisson("x", a + a * each("b"), dims="i"), 8, a=1.0, b=3.0)
-    data_step(program, DataCounts(program.network["x"]))(5)
-    assert (program.counts["x", "a"] == 8).all()
-    assert program.counts["x", "b"].mean() == pytest.approx(6.0, abs=0.05)
-
-
-def test_counts_behind_binary_data() -> None:
-    """b = 1: n ~ Pois(0.5) given n ≥ 1."""
-    node = pgbn.BernoulliPoisson("x", each("a"), dims="i")
-    program = program_of(node, 1, a=0.5)
-    data_step(program, DataCounts(program.network["x"]))(5)
-    counts = program.latent_counts["x"]
-    assert counts.min() == 1
-    assert counts.mean() == pytest.approx(0.5 / (1 - np.exp(-0.5)), abs=0.02)
-    assert np.array_equal(program.counts["x", "a"][0], counts)
-
-
-def test_the_counts_of_a_slot_are_tables() -> None:
-    """m = 3 customers, shape 0.5: 1 + 1/3 + 1/5 tables on average."""
-    theta = Gamma("theta", each("r"), 1.0, dims="i")
-    program = program_of(Poisson("x", theta, dims="i"), 3, r=0.5)
-    program.counts["x", "theta"] = np.full((1, N), 3)
-    slot_step(program, SlotCounts(program.network["theta"], "shape"))(2)
-    tables = program.counts["theta", "r"][0]
-    assert set(tables.tolist()) == {1, 2, 3}
-    assert tables.mean() == pytest.approx(1 + 1 / 3 + 1 / 5, abs=0.02)
 
 
 def test_a_random_exposure_is_kept() -> None:
@@ -132,3 +85,156 @@ def test_unknown_cells_are_imputed() -> None:
     share = np.bincount(counts[1:], minlength=8)[:8] / (N - 1)
     np.testing.assert_allclose(share, stats.poisson(2).pmf(np.arange(8)), atol=0.015)
     assert program.counts["x", "a"].item() == counts.sum()
+
+
+# ---- proportions whose exposure varies from entry to entry: pseudo-counts keep the dr ------------
+
+
+SIZES = {"doc": 3, "term": 4}
+MASK = pg.Constant(np.array([[1, 0, 1, 1], [0, 1, 1, 0], [1, 1, 0, 1.0]]), dims=("doc", "term"))
+SIZE = pg.Constant(np.array([1.0, 0.3, 2.0, 0.5]), dims="term")
+
+
+def network(factor: Any) -> pg.Network:
+    """x ~ Pois(factor · Φθ)."""
+    r, c = pg.Gamma("r", 4, 4, dims="topic"), pg.Gamma("c", 4, 4, dims="doc")
+    theta = pg.Gamma("theta", r, c, dims=("doc", "topic"))
+    phi = pg.Dirichlet("phi", 0.7, over="term", dims="topic")
+    return pg.Network(pg.Poisson("x", factor * (phi @ theta), dims=("doc", "term")),
+                      sizes={"topic": 2})  # fmt: skip
+
+
+def gates() -> pg.Network:
+    """Zero inflation."""
+    pi = pg.Beta("pi", 3, 2, dims="term")
+    return network(4.0 * pg.Bernoulli("h", pi, dims=("doc", "term")))
+
+
+def rates_of_units() -> pg.Network:
+    """The exposure of phi2 is ln(1 + 1/c_v), with theta1 integrated out."""
+    above = pg.Gamma("theta2", 2.0, 1.0, dims=("doc", "above"))
+    phi2 = pg.Dirichlet("phi2", 0.7, over="topic", dims="above")
+    c = pg.Gamma("c", 4, 4, dims="topic")
+    theta = pg.Gamma("theta1", phi2 @ above, c, dims=("doc", "topic"))
+    phi = pg.Dirichlet("phi", 0.7, over="term", dims="topic")
+    return pg.Network(pg.Poisson("x", phi @ theta, dims=("doc", "term")),
+                      sizes={"topic": 2, "above": 2})  # fmt: skip
+
+
+def indexed() -> pg.Network:
+    """Writers share out what is written; some have more documents than others."""
+    author = pg.Categories("author", dims="doc", of="writer", values=[0, 0, 1])
+    share = pg.Dirichlet("phi", 0.7, over="writer", dims="topic")
+    weight = pg.Gamma("w", 4, 1, dims=("topic", "term"))
+    return pg.Network(pg.Poisson("x", share[author] @ weight, dims=("doc", "term")),
+                      sizes={"topic": 2, "writer": 3})  # fmt: skip
+
+
+COMPLETED = {  # tests/evidence has their law
+    "mask": lambda: network(MASK),
+    "known and latent sizes": lambda: network(
+        3.0 * SIZE * pg.Gamma("b", 4, 4, dims="doc") * pg.Gamma("w", 4, 4, dims="term")
+    ),
+    "zero inflation": gates,
+    "rates of units": rates_of_units,
+    "indexed": indexed,
+}
+
+
+def test_without_pseudo_counts_the_draws_are_wrong() -> None:
+    def forget(chain: pg.Chain) -> None:
+        at = [turn.step.name for turn in chain._turns].index("phi")
+        run = draw_step(chain.program, Draw(chain.network["phi"]))
+        chain._turns[at] = type(chain._turns[at])(chain._turns[at].step, 1, run)
+
+    result = geweke(network(3.0 * SIZE), SIZES, 2000, 8, seed=4, broken=forget)
+    assert result.worst > 6, result
+
+
+def test_the_conditional_is_that_of_quadrature() -> None:
+    """φ of two entries, counts 3 and 1, exposures 6 and 1: p(φ) ∝ φ^{2.7} (1 − φ)^{0.7} e^{−5φ}."""
+    u = pg.Constant(np.array([6.0, 1.0]), dims="term")
+    net = pg.Network(pg.Poisson("x", u * pg.Dirichlet("phi", 0.7, over="term"), dims="term"))
+    assert not net.schedule[-1].on_demand
+    draws = net.sample({"x": np.array([3, 1])}, burn_in=50, draws=5_000, chains=1, seed=0)
+    p = (np.arange(20_000) + 0.5) / 20_000
+    weight = p**2.7 * (1 - p) ** -0.3 * np.exp(-5 * p) * (1 - p)
+    exact = [(p**k * weight).sum() / weight.sum() for k in (1, 2)]
+    found = draws.values["phi"][..., 0]
+    np.testing.assert_allclose([found.mean(), (found**2).mean()], exact, atol=0.012)
+
+
+def test_scores_must_be_current() -> None:
+    with pytest.raises(StaleReadError, match="phi conditions on theta"):
+        network(SIZE).with_order(["counts(x)", "counts(theta)", "c", "r", "phi", "theta"])
+
+
+def test_exposures_of_rows_and_terms_never_cost_their_product(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Σ_j s_j t_v θ_jk is t_v Σ_j s_j θ_jk: no sum runs over documents × terms × topics."""
+    rows, terms, sizes = 300, 320, {"doc": 300, "term": 320, "topic": 2}
+    at_once, worked = products._einsum, list[int]()
+
+    def einsum(parts: Any, summed: Any) -> Any:
+        found = at_once(parts, summed)
+        work = np.prod([sizes[dim] for dim in {d for part in parts for d in part.dims}])
+        return replace(found, get=lambda: worked.append(work) or found.get())
+
+    monkeypatch.setattr(products, "_einsum", einsum)
+    known = pg.Constant(np.linspace(0.5, 1.5, terms), dims="term")
+    chain = network(pg.Gamma("s", 4, 4, dims="doc") * known).chain(
+        {"x": np.eye(rows, terms, dtype=int)}
+    )
+    values = chain.values
+    for name in ("phi", "theta", "s"):
+        assert np.isfinite(chain.program.exposure(name).get()).all()
+    wanted = np.outer(known.value, values["s"] @ values["theta"])
+    np.testing.assert_allclose(chain.program.exposure("phi").get().reshape(terms, 2), wanted)
+    assert worked
+    assert max(worked) <= 2 * max(rows, terms)
+
+
+# ---- what a draw rule may return: new values of the slots of its node ----------------------------
+
+
+NODE = Gamma("g", 1, 1)
+
+
+@pytest.mark.parametrize(
+    "updated",
+    [{}, {"shape": 2.0}, {"shape": np.array([0, 1]), "rate": np.inf}, {"rate": np.array(True)}],
+)
+def test_right_answers(updated: dict[str, Any]) -> None:
+    check_posterior(NODE, updated)
+
+
+@pytest.mark.parametrize(
+    ("updated", "words"),
+    [
+        (None, "returned NoneType; return a dict from names of slots (shape, rate)"),
+        ({"shapes": 1.0}, "returned a value of 'shapes', which is no slot; its slots are shape"),
+        ({"shape": "a"}, "returned 'a' for 'shape'; return numbers"),
+        ({"shape": [1.0, np.nan]}, "returned NaN for 'shape'"),
+        ({"rate": [1.0, -2.0]}, "returned the negative value -2 for 'rate'; has it a wrong sign?"),
+    ],
+)
+def test_wrong_answers(updated: Any, words: str) -> None:
+    with pytest.raises(NetworkError) as caught:
+        check_posterior(NODE, updated)
+    assert str(caught.value).startswith("g: the draw rule of Gamma returned ")
+    assert words in str(caught.value)
+
+
+def test_the_rules_that_it_heard_may_have_the_wrong_sign() -> None:
+    with pytest.raises(NetworkError, match=r"has it, or the rule for Poisson\.rate of x, a wrong"):
+        check_posterior(NODE, {"shape": -1.0}, ("Poisson.rate of x", "Poisson.rate of x"))
+
+
+def test_slots_that_may_be_negative() -> None:
+    class Shifted(Gamma):
+        real_slots: ClassVar[tuple[str, ...]] = ("shape",)
+
+    check_posterior(Shifted("g", 1, 1), {"shape": -1.0})
+    with pytest.raises(NetworkError, match=r"wrong sign\? \(a slot .* real_slots = \('rate',\)\)"):
+        check_posterior(Shifted("g", 1, 1), {"rate": -1.0})

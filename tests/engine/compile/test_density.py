@@ -1,4 +1,4 @@
-"""The log density of nodes at their values, against scipy."""
+"""The log density of nodes, against scipy, and the log conditional of one node."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from scipy import stats
 
 import pgbn as pg
 from pgbn import Gamma, Network, Poisson
-from pgbn.engine.compile.density import log_density
+from pgbn.engine.compile.density import ConditionalDensity, log_density
+from pgbn.engine.run.chain import Chain
+from tests.helpers.kernel_networks import SLICED, sizes_of
 
 
 def test_the_density_of_a_multinomial_has_its_factorials() -> None:
@@ -47,13 +49,6 @@ def test_the_density_of_masked_data_leaves_them_out() -> None:
     assert masked.log_likelihood() == pytest.approx(stats.poisson(1.5).logpmf(3))
 
 
-@pytest.mark.parametrize("data", [np.zeros((3, 3)), np.array([[0, 0, 0], [1, 0, 2], [0, 0, 0]])])
-def test_log_joint_is_finite_on_sparse_data(data) -> None:
-    for seed in range(5):
-        chain = pg.zoo.pgbn([4, 3, 2]).chain({"x": data}, seed=seed).sweep(20)
-        assert np.isfinite(chain.log_joint())
-
-
 @pytest.mark.parametrize("name", ["g", "p", "x", "y", "b"])
 def test_each_node_has_the_density_of_scipy(name: str) -> None:
     """At known values; zero cells of data are not gone through one by one."""
@@ -84,3 +79,30 @@ def test_every_replicate_has_its_own_density() -> None:
     x = program.cells["x"].dense()
     expected = stats.poisson(program.values["g"][:, None]).logpmf(x).sum(axis=1)
     assert log_density(program, "x") == pytest.approx(expected)
+
+
+# ---- the log conditional of a node: the joint density, up to what does not depend on it ----------
+
+
+NODES = {"shape_of_gammas": "a", "beside_conjugate": "a", "twice": "a", "concentrations": "e",
+         "scores": "theta", "probability": "p"}  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "node"), NODES.items())
+def test_differences_are_those_of_the_joint_density(name: str, node: str) -> None:
+    net = SLICED[name]()
+    chain = Chain.replicated(net, sizes_of(net), 3, 0, "composed", 1)
+    program = chain.program
+    conditional = ConditionalDensity(program, net[node])
+
+    def joint() -> np.ndarray:
+        return sum(log_density(program, every) for every in net.nodes)
+
+    old = program.values[node]
+    new = 0.3 + 0.5 * old
+    before, after = (conditional(v.reshape(program.shape4[node])) for v in (old, new))
+    assert program.values[node] is old
+    first = joint()
+    program.values[node] = new
+    difference = joint() - first
+    assert np.allclose((after - before).reshape(3, -1).sum(axis=1), difference)

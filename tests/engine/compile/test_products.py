@@ -1,108 +1,93 @@
-"""Sums of products on arrays, against einsum."""
+"""Sums of products on arrays, against einsum: dense, over pairs, and with sparse constants."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from itertools import product
+from typing import Any
+
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 
-from pgbn.engine.compile import products
-from pgbn.engine.compile.layout import Labelled, labelled_number
-from pgbn.engine.compile.products import compile_product
-from pgbn.network.sumproduct import Operand, reduce_product
+import pgbn as pg
+from pgbn.engine.compile import products, splitting
+from pgbn.engine.compile.products import Labelled, Products, before_and_after, mask_of
+from pgbn.network.sumproduct import ConstantArray, Operand, PairMask, SparseConstant, reduce_product
 from pgbn.samplers.executor import SERIAL, Threads
+from pgbn.testing import geweke
+from tests.helpers.weighted import NETWORKS, SHARES, known_exposures, several_authors
 
-SIZES = {"d": 5, "k": 3, "v": 4, "t": 2}
-LETTERS = dict(zip(SIZES, "dkvt", strict=True))
+SIZES = {"i": 5, "j": 5, "k": 3, "l": 2, "t": 2}
+RELATIONS = ("upper", "distinct", "same")
+SPARSE = csr_array(np.arange(15).reshape(5, 3) % 4 * 0.5)
+DATA = {"x": np.array([[2, 0, 1], [0, 1, 1], [3, 0, 0], [1, 1, 0]])}
 
 
-def arrays(replicates: int = 1) -> dict[str, Labelled]:
-    """Arrays called by their dims; "w" never has replicates, "two" is a number."""
-    rng = np.random.default_rng(0)
-    found = {}
-    for name in ("dk", "vk", "kv", "d", "dkv", "k"):
-        value = rng.random((replicates, *(SIZES[dim] for dim in name)))
-        found[name] = Labelled(lambda value=value: value, tuple(name), replicates)
-    constant = rng.random((1, SIZES["k"]))
-    found["w"] = Labelled(lambda: constant, ("k",), 1)
-    found["two"] = labelled_number(2.0)
-    return found
+def operand_named(name: str, replicates: int) -> tuple[Operand, str, np.ndarray]:
+    """An operand, its dims and its array: a name says the dims; "k1" has no replicates."""
+    if name in RELATIONS:
+        mask = PairMask(dims=("i", "j"), relation=name)
+        return mask, "ij", mask_of(mask, SIZES)
+    if name == "sparse":
+        return SparseConstant(dims=("i", "k"), value=SPARSE), "ik", SPARSE.toarray()[None]
+    dims, copies = name.strip("1"), 1 if name.endswith("1") else replicates
+    shape = (copies, *(SIZES[dim] for dim in dims))
+    return Operand(name=name, dims=tuple(dims)), dims, np.random.default_rng(0).random(shape)
+
+
+DENSE = ["ik:", "ik:k", "ik:i", "ikl:kl", "ik jk:k", "jk ik:k", "ik kl:k", "ik i:", "ik k:ik",
+         "ik k1:k", "ik jk i:k", "i:t", "ik kj l j ikl:jl", "ik kj l1 j ikl:ijlk"]  # fmt: skip
+PAIRS = ["ik jk k:ij", "ik jk k:j", "jk k:j", "ik jl:ij", "ik jl:i", "ik:ij", "ik jk:", "ij jk:j",
+         "ik jk k:ijk"]  # fmt: skip
+WEIGHTED = ["sparse kl:k", "sparse il:i", "sparse kl lt:kl", "sparse kl i:ki", "sparse lk k l:kl",
+            "sparse l:kl", "sparse ikl:k", "sparse kl:", "sparse:k"]  # fmt: skip
+CASES = [*DENSE, *WEIGHTED, *(f"{relation} {case}" for case, relation in product(PAIRS, RELATIONS))]
 
 
 @pytest.mark.parametrize("replicates", [1, 3])
-@pytest.mark.parametrize(
-    ("names", "over"),
-    [
-        (["dk"], ""),
-        (["dk"], "k"),
-        (["dk"], "d"),
-        (["dkv"], "kv"),
-        (["dk", "vk"], "k"),
-        (["vk", "dk"], "k"),
-        (["dk", "kv"], "k"),
-        (["dk", "d"], ""),
-        (["dk", "k"], "dk"),
-        (["dk", "w"], "k"),
-        (["dk", "vk", "d"], "k"),
-        (["two", "dk"], "k"),
-        (["d"], "t"),
-        (["two"], "t"),
-    ],
-)
-def test_products(names: list[str], over: str, replicates: int) -> None:
-    known = arrays(replicates)
-    operands = [Operand(name=name, dims=known[name].dims) for name in names]
-    product = reduce_product(0.5, operands, tuple(over))
-    found = compile_product(product, lambda operand: known[operand.name], SIZES)
-    real = [name for name in names if known[name].value is None]
-    kept = "".join(dict.fromkeys(d for name in real for d in known[name].dims if d not in over))
-    formula = ",".join("Z" + "".join(known[name].dims) for name in real) + "->Z" + kept
-    wide = [np.broadcast_to(known[n].get(), (replicates, *known[n].get().shape[1:])) for n in real]
-    expected = np.einsum(formula, *wide) if real else np.ones(1)
-    expected = expected * 0.5 * (2.0 if "two" in names else 1.0) * (2.0 if over == "t" else 1.0)
-    order = [0, *(kept.index(dim) + 1 for dim in found.dims)]
-    np.testing.assert_allclose(found.get(), expected.transpose(order), rtol=1e-12)
+@pytest.mark.parametrize("small", [0, products.SMALL], ids=["in order", "at once"])
+@pytest.mark.parametrize("case", CASES)
+def test_products(case: str, small: int, replicates: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(products, "SMALL", small)
+    names, over = case.split(":")
+    operands, dims, arrays = zip(
+        *(operand_named(name, replicates) for name in names.split()), strict=True
+    )
+
+    def read(operand: Operand) -> Labelled:
+        array = operand.value[None] if isinstance(operand, ConstantArray) else None
+        array = arrays[operands.index(operand)] if array is None else array
+        return Labelled(lambda: array, operand.dims, len(array))
+
+    found = Products(read, SIZES).compile(reduce_product(0.5, operands, tuple(over)))
+    every = "".join(dict.fromkeys("".join(dims)))
+    kept = "".join(dim for dim in every if dim not in over)
+    wide = [np.broadcast_to(each, (replicates, *each.shape[1:])) for each in arrays]
+    expected = np.einsum(",".join(f"Z{own}" for own in dims) + f"->Z{kept}", *wide)
+    expected = expected * 0.5 * np.prod([SIZES[dim] for dim in over if dim not in every])
     assert set(found.dims) == set(kept)
-
-
-def test_a_product_of_numbers_is_a_number() -> None:
-    product = reduce_product(0.5, [Operand(name="two", dims=())], ("t", "d"))
-    found = compile_product(product, lambda operand: labelled_number(2.0), SIZES)
-    assert found.value == 0.5 * 2.0 * 2 * 5
-
-
-def test_an_operand_that_lacks_a_declared_dim_is_repeated() -> None:
-    product = reduce_product(1.0, [Operand(name="d", dims=("d", "t"))], ("t",))
-    found = compile_product(product, lambda operand: arrays()["d"], SIZES)
-    np.testing.assert_allclose(found.get(), 2 * arrays()["d"].get())
+    order = [0, *(kept.index(dim) + 1 for dim in found.dims)]
+    value = np.broadcast_to(found.get(), (replicates, *found.get().shape[1:]))
+    np.testing.assert_allclose(value, expected.transpose(order), rtol=1e-12)
 
 
 def test_a_matrix_product_is_kept_until_a_value_is_replaced() -> None:
-    values = {name: arrays()[name].get() for name in ("dk", "vk")}
-    known = {n: Labelled(lambda n=n: values[n], tuple(n), 1) for n in values}
+    values = {name: operand_named(name, 1)[2] for name in ("ik", "jk")}
     operands = [Operand(name=name, dims=tuple(name)) for name in values]
-    found = compile_product(
-        reduce_product(1.0, operands, ("k",)), lambda operand: known[operand.name], SIZES
+    found = Products(lambda o: Labelled(lambda: values[o.name], o.dims, 1), SIZES).compile(
+        reduce_product(1.0, operands, ("k",))
     )
     first = found.get()
     assert found.get() is first
-    values["dk"] = values["dk"] * 2
+    values["ik"] = values["ik"] * 2
     np.testing.assert_allclose(found.get(), 2 * first)
 
 
-@pytest.mark.parametrize("replicates", [1, 3])
-def test_sums_in_order_are_those_at_once(replicates: int) -> None:
-    sizes = {"i": 3, "j": 4, "l": 5, "k": 2}
-    rng = np.random.default_rng(0)
-    arrays = {
-        dims: rng.random((replicates if "j" in dims else 1, *(sizes[d] for d in dims)))
-        for dims in (("i", "k"), ("k", "j"), ("l",), ("j",), ("i", "l", "k"))
-    }
-    labelled = [Labelled(lambda a=a: a, dims, len(a)) for dims, a in arrays.items()]
-    for summed in (("j",), ("j", "l"), ("l", "k"), ("i", "j", "l", "k"), ()):
-        at_once = products._einsum(labelled, summed)
-        in_order = products._in_order(labelled, summed, sizes, SERIAL)
-        order = [0, *(in_order.dims.index(dim) + 1 for dim in at_once.dims)]
-        np.testing.assert_allclose(in_order.get().transpose(order), at_once.get(), rtol=1e-12)
+def test_nothing_cancels() -> None:
+    """S − φ_i would lose all digits of the small entries, even below 0."""
+    value = np.array([[1e30, 1e-3, 2e-3]])
+    assert before_and_after(value, 1, False, True).tolist() == [[3e-3, 2e-3, 0.0]]
 
 
 @pytest.mark.parametrize("kind", [np.int32, np.int64, np.float64])
@@ -115,3 +100,82 @@ def test_sums_of_rows_have_the_same_bits_on_threads(
     assert one.dtype == two.dtype == value.sum(axis=-1).dtype  # of int32, too, 64 bits
     np.testing.assert_array_equal(one, two)
     np.testing.assert_allclose(one, value.sum(axis=-1), rtol=1e-14)
+
+
+# ---- networks with sparse constants ------------------------------------------------------------
+
+
+def test_shares_by_wrong_weights_are_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    right = splitting.thin_weighted
+
+    def equal(key: Any, start: int, stop: int, counts: Any, weights: Any, *rest: Any) -> None:
+        right(key, start, stop, counts, weights._replace(values=weights.values**0), *rest)
+
+    monkeypatch.setattr(splitting, "thin_weighted", equal)
+    assert geweke(several_authors(), replicates=3000, sweeps=6).worst > 5
+
+
+@pytest.mark.parametrize("make", NETWORKS)
+def test_sparse_networks_are_saved_and_give_the_same_bits(
+    make: Callable[[], pg.Network], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Through JSON and on several threads, and the matrix is never made dense."""
+    monkeypatch.setattr(csr_array, "toarray", None)
+    monkeypatch.setattr(csr_array, "todense", None)
+    net = make()
+    read_back = pg.Network.from_json(net.to_json())
+    assert read_back.to_json() == net.to_json()
+    data = {"x": DATA["x"] * np.array([[1, 1, 0], [0, 1, 1], [1, 0, 1], [1, 1, 0]])}  # possible
+    one = net.sample(data, burn_in=3, draws=3, seed=1, threads=1)
+    two = read_back.sample(data, burn_in=3, draws=3, seed=1, threads=2)
+    for name in net.latent:
+        assert np.array_equal(one[name], two[name])
+
+
+def test_refusals_say_what_to_write() -> None:
+    theta = pg.Gamma("theta", 1.0, 1.0, dims="author")
+    shares = pg.Constant(SHARES, dims=("doc", "author"))
+    with pytest.raises(pg.NetworkError, match=r"needs as many names: pgbn\.Constant"):
+        pg.Network(pg.Poisson("x", SHARES @ theta, dims="doc"))
+    back = pg.Constant(SHARES.T, dims=("author", "other"))
+    other = pg.Gamma("other_", 1.0, 1.0, dims="other")
+    with pytest.raises(pg.NetworkError, match=r"two sparse constants .*Constant\(A @ B"):
+        pg.Network(pg.Poisson("x", shares @ (back @ other), dims="doc"))
+    author = pg.Categories("who", dims="doc", of="author")
+    with pytest.raises(pg.NetworkError, match=r"index the sparse matrix itself"):
+        pg.Network(pg.Poisson("x", pg.Constant(SHARES.T, dims=("author", "k"))[author]
+                              @ pg.Gamma("k_", 1.0, 1.0, dims="k"), dims="doc"))  # fmt: skip
+    with pytest.raises(pg.NetworkError, match=r"negative number -1"):
+        pg.Network(pg.Poisson("x", pg.Constant(-1 * SHARES, dims=("doc", "author")) @ theta,
+                              dims="doc"))  # fmt: skip
+    with pytest.raises(pg.NetworkError, match="not finite"):
+        pg.Constant(csr_array([[np.inf]]), dims=("doc", "author"))
+    with pytest.raises(pg.NetworkError, match="no real numbers"):
+        pg.Constant(csr_array([[1j]]), dims=("doc", "author"))
+    with pytest.raises(pg.NetworkError, match="leave empty rows and columns out"):
+        pg.Constant(csr_array((2, 10**9)), dims=("doc", "author"))
+    for kind in ("csr", "csc", "coo"):
+        broken = csr_array(np.eye(2)).asformat(kind)
+        (broken.coords[0] if kind == "coo" else broken.indices)[0] = 99  # scipy would follow it
+        with pytest.raises(pg.NetworkError, match="is damaged"):
+            pg.Constant(broken, dims=("doc", "author"))
+    chain = pg.Shift(pg.Constant(SHARES, dims=("author", "k")) @ pg.Self(author="k"), along="t",
+                     initial=1.0)  # fmt: skip
+    with pytest.raises(pg.NetworkError, match=r"beside Self\(\).*toarray"):
+        pg.Network(pg.Poisson("x", pg.Gamma("z", chain, 1.0, dims=("t", "author")),
+                              dims=("t", "author")))  # fmt: skip
+
+
+def test_data_where_the_matrix_is_zero_are_impossible() -> None:
+    with pytest.raises(pg.DataError, match=r"doc 0, term 2 has probability 0"):
+        known_exposures().sample({"x": np.ones((4, 3), int)})
+    lonely = csr_array(np.array([[1.0, 0.0], [0.0, 0.0]]))
+    rate = pg.Constant(lonely, dims=("doc", "author")) @ pg.Gamma("g", 1.0, 1.0, dims="author")
+    with pytest.raises(pg.DataError, match=r"doc 1 has probability 0"):
+        pg.Network(pg.Poisson("x", rate, dims="doc")).sample({"x": [1, 1]})
+
+
+def test_a_forged_matrix_is_refused() -> None:
+    text = several_authors().to_json().replace('"indptr": [', '"indptr": [9, ')
+    with pytest.raises(pg.NetworkError, match="sparse constant is not complete"):
+        pg.Network.from_json(text)

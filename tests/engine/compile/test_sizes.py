@@ -9,7 +9,7 @@ import pytest
 
 import pgbn
 from pgbn import DataError, Network, NetworkError, Poisson
-from pgbn.engine.compile.sizes import bytes_beside_rows, check_fits, complete_sizes
+from pgbn.engine.compile.sizes import check_fits, complete_sizes
 from tests.helpers.refusals import check_refused
 from tests.helpers.small_data import NET, X, run
 
@@ -31,13 +31,6 @@ REFUSED: Cases = {
 def test_refused(name: str) -> None:
     build, words = REFUSED[name]
     check_refused(build, (DataError, NetworkError), words)
-
-
-def test_an_unknown_size_is_asked_for_where_it_can_be_given() -> None:
-    w, u = (pgbn.Gamma(name, 2, 2, dims="k") for name in "wu")
-    network = pgbn.Network(pgbn.Poisson("x", w @ u))
-    with pytest.raises(pgbn.DataError, match=r"Network\(\.\.\., sizes="):
-        network.chain({"x": 1})
 
 
 @pytest.mark.parametrize(
@@ -86,13 +79,6 @@ def test_what_does_not_fit_into_memory_is_refused(monkeypatch: pytest.MonkeyPatc
         check_fits(NET, sizes, replicates=2)
     with pytest.raises(DataError, match=r"n=3: x \[doc=1000, term=4\] would need"):
         check_fits(NET, sizes, data=True, argument="n=3: ")
-
-
-def test_what_is_in_memory_beside_rows_is_known_before() -> None:
-    net = pgbn.zoo.pgbn([200, 50])
-    sizes = {"doc": 1000, "term": 5000, **net.sizes}
-    shared = 5000 * 200 + 200 * 50 + 50 + 2  # Φ¹, Φ², r, γ0, c0
-    assert bytes_beside_rows(net, sizes) == 26 * shared + 64 * 2 * 1000
 
 
 def test_rows_on_disk_leave_room_for_what_they_share(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,7 +13,6 @@ from scipy.special import logsumexp
 import pgbn
 from pgbn import Gamma, Network, Poisson, Self, Shift
 from pgbn.engine.compile.composed import splitter_of
-from pgbn.engine.compile.splitting import blocks_of
 
 COUNTS = [2, 4, 1]
 
@@ -74,20 +73,6 @@ def test_sums_over_a_single_entry(make: Any) -> None:
 N = 20_000
 
 
-@pytest.mark.parametrize(
-    ("rows", "blocks", "ranges"),
-    [
-        (6, 1, [(0, 6)]),
-        (6, 2, [(0, 3), (3, 6)]),
-        (5, 2, [(0, 2), (2, 5)]),
-        (2, 4, [(0, 0), (0, 1), (1, 1), (1, 2)]),
-        (0, 1, [(0, 0)]),
-    ],
-)
-def test_blocks_cover_all_rows_once(rows: int, blocks: int, ranges: list[tuple[int, int]]) -> None:
-    assert blocks_of(rows, blocks) == ranges
-
-
 def mix() -> pgbn.Chain:
     """x ~ Pois(φ·θ + 2 w), x = 10 in every cell; rates 1 · ¼, 3 · ¼ and 2 · ½."""
     theta, phi = Gamma("theta", 1, 1, dims=("i", "k")), Gamma("phi", 1, 1, dims="k")
@@ -124,29 +109,6 @@ def test_the_factor_of_the_column_is_found_where_it_keeps_the_bits() -> None:
     assert found(phi @ theta * size, k=2) is None  # u·w·v has other bits than u·v·w
     assert found(phi @ theta * both, k=2) is None
     assert found(size * both) is None  # nothing is summed
-
-
-def test_dense_counts_are_shared_in_the_same_way() -> None:
-    program = mix().program
-    splitter = splitter_of(program, program.network["x"], "rate")
-    (phi, theta), (w,) = splitter.dense(3, np.full((1, 1, 1, N), 10))
-    assert ((theta.sum(axis=2) + w) == 10).all()
-    assert np.array_equal(phi, theta.sum(axis=1))
-    np.testing.assert_allclose(theta[0].mean(axis=0), [10 / 8, 30 / 8], atol=0.04)
-
-
-def test_constants_are_told_nothing_and_products_need_no_draw() -> None:
-    weights = pgbn.Constant([1.0, 2.0, 3.0], dims="j")
-    rate = weights * Gamma("a", 1, 1, dims="i") * Gamma("b", 1, 1)
-    network = Network(Poisson("x", rate, dims=("i", "j")))
-    x = np.array([[1, 2, 3], [4, 5, 6]])
-    program = network.chain({"x": x}).program
-    ((constant, a, b),) = splitter_of(program, network["x"], "rate").cells(
-        1, program.cells["x"], program.cells["x"].values
-    )
-    assert constant is None
-    assert a.tolist() == [[6, 15]]
-    assert b.tolist() == [21]
 
 
 def test_no_count_goes_to_a_term_of_rate_0() -> None:

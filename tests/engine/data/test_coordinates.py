@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -13,7 +14,6 @@ import scipy.sparse as sp
 import pgbn
 from pgbn import DataError, Gamma, Mix, Network, Poisson
 from pgbn.engine.compile import products
-from pgbn.engine.compile.layout import Labelled
 from pgbn.engine.data.cells import is_coordinates, read_coordinates
 from pgbn.testing import geweke
 from tests.helpers.refusals import Case, check_refused
@@ -104,17 +104,16 @@ def test_four_dims_pass_the_joint_distribution_test(replicates: int) -> None:
 
 def test_an_exposure_of_one_mode_too_few_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     """Sums over the other modes, of which the last is left out."""
-    right = products._in_order
+    right = products.Products._in_order
 
-    def wrong(parts: Any, summed: Any, sizes: Any, executor: Any) -> Any:
+    def wrong(self: products.Products, parts: Any, summed: Any) -> Any:
+        found = right(self, parts, summed)
         if len(summed) < 3:
-            return right(parts, summed, sizes, executor)
-        found = right(parts, summed, sizes, executor)
-        scale = 1.0 / sizes[summed[-1]]
-        return Labelled(lambda: found.get() * scale, found.dims, found.replicates)
+            return found
+        return replace(found, get=lambda: found.get() / self.sizes[summed[-1]])
 
     monkeypatch.setattr(products, "SMALL", 0)
-    monkeypatch.setattr(products, "_in_order", wrong)
+    monkeypatch.setattr(products.Products, "_in_order", wrong)
     assert geweke(NET, replicates=1000, sweeps=5).worst > 6
 
 

@@ -1,21 +1,19 @@
-"""What the samplers of the first layer share."""
+"""What the samplers of the first layer share: memory, states, further terms, shared rows."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 import pgbn
+from pgbn import Categories, Constant, Dirichlet, Gamma, Network, Poisson
 from pgbn.engine.first_layer.base import FirstLayer, read_state
-from pgbn.engine.first_layer.pattern import Pattern
-from pgbn.engine.plan import SlotCounts
-from pgbn.engine.steps.gamma_layers import fused_tables
+from pgbn.engine.first_layer.pattern import find_patterns
 from pgbn.errors import DataError
-from pgbn.network.steps import steps_of
-from tests.helpers.small_data import X
-from tests.helpers.small_networks import topics_of_gammas
+from tests.same_bits.networks import topical
 
 
 def test_labels_of_tokens_need_memory(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -51,63 +49,6 @@ def test_arrays_of_a_state(array: Any, shape: tuple[int, ...], below: int, good:
             read_state({"n": array}, "n", shape, below)
 
 
-def test_an_array_that_is_missing() -> None:
-    with pytest.raises(DataError, match=r"'n' .* \(expected \(2,\)\)"):
-        read_state({}, "n", (2,), 5)
-
-
-def layer_of(network: pgbn.Network, **options: Any) -> FirstLayer:
-    sampler = network.chain({"x": X}, layer1="blocked", **options).sampler
-    assert sampler is not None
-    return sampler
-
-
-def test_the_sizes_of_a_first_layer() -> None:
-    layer = layer_of(pgbn.zoo.pfa(2, eta=0.5))
-    assert (layer.documents, layer.vocabulary, layer.topics) == (3, 4, 2)
-    assert (layer.rows, layer.replicates, layer.eta) == (3, 1, 0.5)
-    assert layer.m.shape == (3, 2)
-
-
-def test_a_prior_that_documents_share_is_kept_once() -> None:
-    layer = layer_of(pgbn.zoo.pfa(2), init={"r": [1.5, 2.5]})
-    prior, share = layer.prior()
-    assert prior.tolist() == [[1.5, 2.5]]
-    assert share == 3
-
-
-def test_a_prior_of_every_document_has_a_row_for_each() -> None:
-    phi, theta = (
-        np.array([[0.5, 0.5], [0.25, 0.75]]),
-        np.array([[1.0, 2.0], [0.0, 4.0], [3.0, 1.0]]),
-    )
-    layer = layer_of(pgbn.zoo.pgbn([2, 2]), init={"phi2": phi, "theta2": theta})
-    prior, share = layer.prior()
-    np.testing.assert_allclose(prior, theta @ phi)
-    assert share == 1
-
-
-def test_scores_and_counts_have_a_row_for_each_document() -> None:
-    theta = np.arange(6.0).reshape(3, 2)
-    layer = layer_of(pgbn.zoo.pfa(2), init={"theta1": theta})
-    assert layer.scores().tolist() == theta.tolist()
-    layer.m[...] = 7
-    layer.deliver()
-    assert layer.program.counts["x", "theta1"].tolist() == [[[7, 7]] * 3]
-
-
-def test_only_tables_with_the_rows_of_the_scores_follow() -> None:
-    """φ2 is a gamma: its tables have a row a topic."""
-    layer = layer_of(topics_of_gammas())
-    program = layer.program
-    joins = {}
-    for name in ("theta1", "phi2"):
-        part = fused_tables(program, SlotCounts(program.network[name], "shape"))
-        assert part is not None
-        joins[name] = layer.joins(part)
-    assert joins == {"theta1": True, "phi2": False}
-
-
 def two_views() -> pgbn.Network:
     """Two kinds of data of each document, whose layers meet in θ2."""
     r = pgbn.Gamma("r", 1.0, 1.0, dims="theme")
@@ -137,12 +78,139 @@ def test_tables_that_hear_of_two_data_wait_for_both(layer1: str) -> None:
         np.testing.assert_array_equal(value, other.values[name])
 
 
-def test_what_a_sampler_need_not_say() -> None:
-    step = steps_of(pgbn.zoo.pfa(2).wiring)["counts(x)"]
-    assert (
-        FirstLayer.revise(
-            pgbn.zoo.pfa(2).wiring, Pattern("x", "phi1", "theta1", "shape", "topic1"), step
-        )
-        is step
+# ---- what a first layer has beside φ·θ, as arrays ------------------------------------------------
+
+
+X = np.array([[1, 0, 2], [3, 1, 0]])
+SIZE = np.array([0.5, 2.0])
+
+
+def layer() -> FirstLayer:
+    """x ~ Pois(2 (G s) φ·θ + 3 s' d + ψ·w): a size of groups, a background and two pseudo-topics."""
+    theta = Gamma("theta", 1, 1, dims=("doc", "topic"))
+    phi = Dirichlet("phi", 1, over="term", dims="topic")
+    member = Constant([[1.0, 0.0], [0.25, 0.75]], dims=("doc", "group"))
+    size = 2.0 * (member @ Gamma("s", 1, 1, dims="group"))
+    usual = 3.0 * Gamma("t", 1, 1, dims="doc") * Gamma("d", 1, 1, dims="term")
+    other = Dirichlet("psi", 1, over="term", dims="other") @ Gamma("w", 1, 1, dims=("doc", "other"))
+    network = Network(
+        Poisson("x", size * (phi @ theta) + usual + other, dims=("doc", "term")),
+        sizes={"topic": 2, "other": 2},
     )
-    assert FirstLayer.nanoseconds(np.ones(1, int), 1, 1, 1) == np.inf
+    init = {"s": SIZE, "t": [1.0, 4.0], "d": [0.1, 0.2, 0.3], "w": [[1.0, 2.0], [3.0, 4.0]],
+            "psi": [[0.5, 0.25, 0.25], [0.2, 0.2, 0.6]]}  # fmt: skip
+    sampler = network.chain({"x": X}, init=init, layer1="blocked").sampler
+    assert sampler is not None
+    return sampler
+
+
+@pytest.mark.parametrize("held", [True, False])
+def test_the_weights_beside_those_of_the_topics(held: bool) -> None:
+    """Beside s θ they are divided by s; with θ integrated out, by s / (c + q) too, and q = s."""
+    sampler = layer()
+    scale = sampler.row_scale.get()
+    pseudo, plain = sampler.pseudo(held), sampler.further.weights(np.ones(2))
+    assert pseudo is not None
+    assert plain is not None
+    factor = 1 / scale if held else (1.0 + scale) / scale
+    assert np.allclose(pseudo.row, plain.row * factor[:, None])
+
+
+def test_counts_go_to_their_factors() -> None:
+    sampler = layer()
+    sampler.m[...] = [[5, 1], [2, 2]]
+    sampler.further.counts.row[...] = [[1, 2, 3], [4, 5, 6]]
+    sampler.further.counts.word[...] = [[1, 7, 0], [4, 0, 9], [0, 0, 0]]
+    sampler.deliver_others(3)
+    counts = {pair[1]: array[0] for pair, array in sampler.program.counts.items()}
+    assert counts["t"].tolist() == [1, 4]
+    assert counts["d"].tolist() == [1, 4, 0]
+    assert counts["w"].tolist() == [[2, 3], [5, 6]]
+    assert counts["psi"].tolist() == [[7, 0], [0, 9], [0, 0]]
+    assert counts["s"].sum() == 10
+    assert counts["s"][0] >= 6  # the first row is of the first group
+
+
+# ---- rows that share scores: their counts together, and the samplers that see them so ------------
+
+
+AUTHOR = Categories("author", dims="doc", of="writer")
+X_SHARED = topical(40, 30, 0.5)
+AUTHORS = np.random.default_rng(0).integers(0, 6, 40)
+AUTHORS[AUTHORS == 4] = 0  # who has no document
+
+
+def network(**fields: Any) -> Network:
+    r = Gamma("r", Gamma("g0", 1, 1) / 5, 1, dims="topic")
+    theta = Gamma("theta", r, Gamma("c", 1, 1, dims="writer"), dims=("writer", "topic"))
+    phi, size = Dirichlet("phi", 0.1, over="term", dims="topic"), Gamma("s", 1, 1, dims="doc")
+    rate = size * (phi @ theta[AUTHOR])
+    x = fields.get("kind", Poisson)("x", fields.get("rate", lambda each: each)(rate),
+                                    dims=("doc", "term"))  # fmt: skip
+    return Network(x, sizes={"topic": 5})
+
+
+def data(counts: Any = X_SHARED) -> dict[str, Any]:
+    return {"x": counts, "author": AUTHORS}
+
+
+def everything(chain: pgbn.Chain) -> dict[str, Any]:
+    values = {f"value of {name}": np.array(value) for name, value in chain.values.items()}
+    return values | chain.state()
+
+
+def assert_same(one: pgbn.Chain, other: pgbn.Chain) -> None:
+    first, second = everything(one), everything(other)
+    assert first.keys() == second.keys()
+    for name, array in first.items():
+        assert np.array_equal(array, second[name]), name
+
+
+def test_counts_of_one_author_are_added_up() -> None:
+    chain = network().chain(data(), layer1="partial", threads=1)
+    cells = chain.samplers[0].cells
+    expected = np.zeros((6, 30), int)
+    np.add.at(expected, AUTHORS, X_SHARED)
+    assert np.array_equal(cells.dense()[0], expected)
+    assert cells.indices.dtype == np.int32
+    assert (np.diff(cells.indptr) >= 0).all()
+    assert chain.samplers[0].m.sum() == X_SHARED.sum()
+    assert chain.samplers[0].m[4].sum() == 0
+
+
+@pytest.mark.parametrize("layer1", ["collapsed", "partial", "blocked"])
+def test_threads_files_and_resumed_chains_have_the_same_bits(layer1: str, tmp_path: Path) -> None:
+    one = network().chain(data(), layer1=layer1, threads=1).sweep(4)
+    assert one.layer1 == layer1
+    assert_same(one, network().chain(data(), layer1=layer1, threads=2).sweep(4))
+    disk = pgbn.Disk(tmp_path / "rows", memory="200MB")
+    assert_same(one, network().chain(data(), layer1=layer1, executor=disk).sweep(4))
+    half = network().chain(data(), layer1=layer1, threads=1).sweep(2)
+    pgbn.save(half, tmp_path / "chain")
+    assert_same(one, pgbn.load(tmp_path / "chain").sweep(2))
+
+
+def test_auto_integrates_scores_of_authors_out() -> None:
+    assert network().chain(data(), threads=1).layer1 == "collapsed"
+    assert find_patterns(network().with_indexes(author=AUTHORS).wiring)[0].index == "author"
+
+
+@pytest.mark.parametrize(
+    ("fields", "reason"),
+    [
+        ({"kind": pgbn.BernoulliPoisson}, "theta is read through author, beside counts that"),
+        ({"rate": lambda rate: rate + Gamma("b", 1, 1, dims="term")}, "beside further terms"),
+    ],
+)
+def test_what_is_left_to_the_general_rules(fields: dict[str, Any], reason: str) -> None:
+    net = network(**fields)
+    assert reason in find_patterns(net.wiring)
+    assert net.chain(data(np.minimum(X_SHARED, 1)), threads=1).sweep().layer1 == "composed"
+
+
+def test_missing_cells_are_left_to_the_general_rules() -> None:
+    masked = np.ma.masked_array(X_SHARED, np.arange(X_SHARED.size).reshape(X_SHARED.shape) % 7 == 0)
+    chain = network().chain(data(masked), threads=1).sweep()
+    assert chain.layer1 == "composed"
+    with pytest.raises(pgbn.NetworkError, match="some cells are missing"):
+        network().chain(data(masked), threads=1, layer1="partial")

@@ -1,32 +1,23 @@
-"""Which sampler draws the first layer."""
+"""Which sampler draws the first layer, and a sampler from outside the package."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+import pgbn
 import pgbn as pg
-from pgbn import DataError, NetworkError, StaleReadError
-from pgbn.engine.first_layer.choice import automatic, candidates, choose, samplers_of, schedule_for
-from tests.helpers.models import pgbn
-from tests.helpers.refusals import check_refused
-from tests.helpers.small_data import X, run
+from pgbn import NetworkError, StaleReadError
+from pgbn.engine.first_layer import FirstLayer, choice
+from pgbn.engine.first_layer.choice import automatic, choose, samplers_of
+from pgbn.testing import geweke
+from tests.helpers.models import pgbn as belief_network
+from tests.helpers.own_sampler.plain import Plain
+from tests.helpers.small_data import X
 from tests.helpers.small_networks import rates_of_documents
-
-Cases = dict[str, tuple[Callable[[], Any], list[str]]]
-
-REFUSED: Cases = {
-    "layer1": (lambda: run(X, layer1="other"), ["layer1='other'", "collapsed", "blocked"]),
-}
-
-
-@pytest.mark.parametrize("name", REFUSED)
-def test_refused(name: str) -> None:
-    build, words = REFUSED[name]
-    check_refused(build, (DataError, NetworkError), words)
 
 
 def test_auto_splits_cells_where_counts_are_large(documents) -> None:
@@ -67,18 +58,6 @@ def test_more_tokens_than_32_bits_count() -> None:
     assert chain.layer1 == "composed"
     assert chain.counts["phi1"].tolist() == [[4_000_000_000, 4]]
     assert pg.zoo.pgbn([1]).chain(data).layer1 == "composed"
-
-
-def test_collapsed_layer_needs_neither_phi1_nor_theta1():
-    network = pgbn(2)
-    schedule = {step.name: step for step in network.schedule_for("collapsed")}
-    assert schedule["phi1"].on_demand
-    assert schedule["theta1"].on_demand
-    assert set(schedule["counts(x)"].marginalises) >= {"phi1", "theta1"}
-    partial = {step.name: step for step in network.schedule_for("partial")}
-    assert partial["theta1"].on_demand
-    assert not partial["phi1"].on_demand
-    assert "phi1" in {read.name for read in partial["counts(x)"].reads}
 
 
 @pytest.mark.parametrize(
@@ -122,17 +101,6 @@ def test_the_general_rules_can_be_asked_for_the_first_layer_alone() -> None:
     assert (chain.layer1, chain.program.kernels, chain.samplers) == ("composed", True, ())
 
 
-@pytest.mark.parametrize(
-    ("counts", "names"),
-    [(1, ["collapsed", "partial", "blocked"]), (1000, ["blocked"])],
-)
-def test_auto_tries_those_that_mix_best_or_one_that_is_much_cheaper(
-    counts: int, names: list[str]
-) -> None:
-    program = pg.zoo.pfa(5).chain({"x": np.full((20, 30), counts)}, layer1="composed").program
-    assert [kind.name for kind in candidates(program.cells["x"], 5)] == names
-
-
 def test_auto_takes_the_first_that_the_order_of_a_user_allows() -> None:
     """c reads Σ θ, which is stale after counts that were drawn with θ integrated out."""
     network = rates_of_documents()
@@ -144,16 +112,71 @@ def test_auto_takes_the_first_that_the_order_of_a_user_allows() -> None:
             ordered.chain({"x": X}, layer1=layer1)
 
 
-def test_the_named_sampler_is_made() -> None:
-    program = pg.zoo.pfa(2).chain({"x": X}, layer1="blocked").program
-    samplers = samplers_of(program, "partial")
-    assert list(samplers) == ["x"]
-    assert (samplers["x"].name, samplers["x"].observed) == ("partial", "x")
+# ---- a first-layer sampler in two files outside the package: a class and its kernel --------------
 
 
-def test_schedules_of_networks_without_a_first_layer_are_their_own() -> None:
-    network = pg.zoo.pgds(2)
-    assert schedule_for(network, "collapsed") is network.schedule
-    assert schedule_for(pg.zoo.pfa(2), "composed").names == pg.zoo.pfa(2).schedule.names
-    steps = {step.name: step for step in schedule_for(pg.zoo.pfa(2), "partial")}
-    assert steps["counts(x)"].method == "partial"
+COUNTS = np.random.default_rng(0).poisson(1.0, (30, 20))
+
+
+@pytest.fixture(autouse=True)
+def _registered(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(choice, "_kinds", dict(choice._kinds))
+    pgbn.register_sampler(Plain)
+
+
+def test_it_is_found_by_name_and_never_by_itself() -> None:
+    network = pgbn.zoo.pgbn([4, 3])
+    assert network.chain({"x": COUNTS}, layer1="plain").layer1 == "plain"
+    assert network.chain({"x": COUNTS}).layer1 == "collapsed"
+    assert set(pgbn.time_samplers(network, {"x": COUNTS}, burn_in=1, sweeps=1)) == {
+        "plain", "collapsed", "partial", "blocked",
+    }  # fmt: skip
+    with pytest.raises(pgbn.NetworkError, match="auto, collapsed, partial, blocked, plain"):
+        network.chain({"x": COUNTS}, layer1="plane")
+
+
+def test_it_draws_the_posterior() -> None:
+    network = belief_network(2)
+    result = geweke(network, {"doc": 3, "term": 3}, 4_000, 6, 1, "plain")
+    assert result.worst < 4, result
+
+
+def test_a_wrong_kernel_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Plain, "scores", lambda self: np.ones((self.rows, self.topics)))
+    result = geweke(belief_network(2), {"doc": 3, "term": 3}, 4_000, 6, 1, "plain")
+    assert result.worst > 6
+
+
+def test_the_same_bits_on_any_threads_and_after_saving(tmp_path: Path) -> None:
+    network = pgbn.zoo.pgbn([4, 3])
+    whole = network.chain({"x": COUNTS}, layer1="plain", threads=1).sweep(6)
+    half = network.chain({"x": COUNTS}, layer1="plain", threads=3).sweep(3)
+    pgbn.save(half, tmp_path)
+    other = pgbn.load(tmp_path).sweep(3)
+    assert other.layer1 == "plain"
+    for name, value in whole.values.items():
+        assert np.array_equal(other.values[name], value), name
+
+
+def test_a_training_takes_it() -> None:
+    trained = pgbn.train_layerwise(
+        COUNTS, 4, 2, burn_in=3, collect=2, layer1="plain", min_width=1, progress=False
+    )
+    assert len(trained.widths) == 2
+
+
+@pytest.mark.parametrize("name", ["", "auto", "composed"])
+def test_names_that_mean_something_else_are_refused(name: str) -> None:
+    with pytest.raises(pgbn.NetworkError, match="another name"):
+        pgbn.register_sampler(type("Other", (Plain,), {"name": name}))
+
+
+@pytest.mark.parametrize("kind", [object, 3, FirstLayer])
+def test_what_is_no_sampler_is_refused(kind: object) -> None:
+    with pytest.raises(pgbn.NetworkError, match="give a class derived from"):
+        pgbn.register_sampler(kind)  # type: ignore[type-var]
+
+
+def test_a_name_that_is_taken_is_refused() -> None:
+    with pytest.raises(pgbn.NetworkError, match="'blocked' is Blocked; give another name"):
+        pgbn.register_sampler(type("Other", (Plain,), {"name": "blocked"}))

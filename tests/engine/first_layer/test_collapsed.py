@@ -8,7 +8,7 @@ from scipy.special import gamma
 
 import pgbn as pg
 from pgbn import zoo
-from pgbn.engine.first_layer.collapsed import Collapsed
+from pgbn.engine.first_layer.collapsed import Collapsed, TokenLabels
 from pgbn.testing import geweke
 from tests.helpers.small_data import corpus
 from tests.helpers.small_networks import topics_of_gammas
@@ -49,17 +49,6 @@ def layer(tokens: int = 1, documents: int = N) -> Collapsed:
     return sampler
 
 
-def test_counts_of_words_documents_and_topics_agree() -> None:
-    sampler = layer(3)
-    sampler.step(5)
-    assert (sampler.m.sum(axis=1) == 3).all()
-    labels = np.bincount(sampler.tokens.labels, minlength=2)
-    assert np.array_equal(labels, sampler.m.sum(axis=0))
-    assert np.array_equal(sampler.totals[0], labels)
-    sampler.show()
-    assert sampler.program.counts["x", "phi1"][0].tolist() == [labels.tolist(), [0, 0]]
-
-
 def test_two_tokens_of_one_document() -> None:
     """P(z, z') ∝ Π_k Γ(a_k + m_k) · Γ(η + n_k) / Γ(2η + n_k), all tokens of the first word."""
     sampler, seen = layer(2, 1), np.zeros(3)
@@ -73,29 +62,6 @@ def test_two_tokens_of_one_document() -> None:
     np.testing.assert_allclose(seen / seen.sum(), weight / weight.sum(), atol=0.03)
 
 
-def test_topics_are_drawn_given_their_counts() -> None:
-    """φ_k ~ Dir(η + n_k): the first word has all n tokens."""
-    sampler = layer(1, 50)
-    sampler.step(1)
-    n, drawn = sampler.totals[0], []
-    for key in range(4000):
-        sampler.draw_loadings(key)
-        drawn.append(sampler.program.values["phi1"][0, 0])
-    np.testing.assert_allclose(np.mean(drawn, axis=0), (0.5 + n) / (1.0 + n), atol=0.01)
-
-
-def test_its_state_is_the_labels_and_the_order_of_topics() -> None:
-    sampler, other = layer(3, 20), layer(3, 20)
-    sampler.step(1)
-    sampler.step(2)
-    state = sampler.state()
-    assert set(state) == {"labels", "topics_of_words"}
-    other.restore(state)
-    for each in (sampler, other):
-        each.step(3)
-    assert np.array_equal(sampler.tokens.labels, other.tokens.labels)
-
-
 def test_a_state_that_contradicts_itself() -> None:
     sampler = layer(3, 20)
     state = sampler.state()
@@ -104,6 +70,29 @@ def test_a_state_that_contradicts_itself() -> None:
         sampler.restore({**state, "topics_of_words": np.zeros(2, np.int64)})
 
 
-def test_its_cost_is_that_of_tokens() -> None:
-    found = Collapsed.nanoseconds(np.array([1, 3]), 1, 1, 20)
-    assert found == pytest.approx(4 * 26.0 + 2 * 21.0)
+# ---- a label for every token ---------------------------------------------------------------------
+
+
+def labels_of(data: np.ndarray, **init: np.ndarray) -> TokenLabels:
+    sampler = pg.zoo.pfa(2).chain({"x": data}, init=init, layer1="collapsed").sampler
+    assert isinstance(sampler, Collapsed)
+    return sampler.tokens
+
+
+def test_labels_of_topics_that_do_not_exist_are_refused() -> None:
+    found = labels_of(np.array([[2, 1]]))
+    for bad in ([0, 0, 2], [0, 0], [0.0, 0.0, 1.0]):
+        with pytest.raises(pg.DataError, match="restore: 'labels'"):
+            found.restore({"labels": np.array(bad)})
+
+
+def test_many_tokens_are_counted_without_an_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same numbers, with four bytes less for each token."""
+    X = np.random.default_rng(3).poisson(0.5, (60, 20))
+    found = []
+    for many in (10**7, 1):
+        monkeypatch.setattr("pgbn.engine.first_layer.collapsed._MANY", many)
+        chain = pg.zoo.pgbn([8, 4]).chain({"x": X}, layer1="partial", threads=2).sweep(3)
+        found.append((chain.counts["phi1"], "order" in vars(chain.sampler.tokens)))
+    np.testing.assert_array_equal(found[0][0], found[1][0])
+    assert [ordered for _, ordered in found] == [True, False]

@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 
 import pgbn
-from pgbn import Dirichlet, Gamma, Multinomial, Network, Poisson, Self, Shift
-from pgbn.engine.first_layer.pattern import Pattern, find_patterns
+from pgbn import Dirichlet, Gamma, Multinomial, Network, Poisson
+from pgbn.engine.first_layer.pattern import Pattern, cannot_marginalise, find_patterns
 from pgbn.nodes.rules import registry
 from pgbn.samplers import vectorised
+from tests.helpers.first_layer_variants import VARIANTS
 
 DIMS = ("doc", "term")
 
@@ -51,34 +52,6 @@ def counts(rate: Any, dims: Any = DIMS) -> Network:
 )  # fmt: skip
 def test_first_layers(network: Callable[[], Network], slot: str) -> None:
     assert find_patterns(network().wiring) == (Pattern("x", "phi", "theta", slot, "topic"),)
-
-
-SIZE = Gamma("s", 1, 1, dims="doc")
-USUAL = Gamma("b", 1, 1, dims="term")
-
-
-@pytest.mark.parametrize(
-    ("rate", "number", "scale", "further"),
-    [
-        (lambda: SIZE * (phi() @ theta()), 0, ["s"], []),
-        (lambda: phi(concentration=Gamma("eta", 1, 1)) @ theta(), 0, [], []),
-        (lambda: phi() @ theta(rate=Gamma("c", 1, 1, dims="topic")), 0, [], []),
-        (lambda: phi() @ theta(Shift(Self(), along="doc", initial=1.0)), 0, [], []),
-        (lambda: phi() @ theta() + USUAL, 0, [], [["b"]]),
-        (lambda: USUAL * SIZE + SIZE * (phi() @ theta()) + 2.0, 1, ["s"], [["b", "s"], []]),
-    ],
-    ids=["size", "eta", "rates of topics", "time", "background", "all"],
-)
-def test_what_stands_beside_the_topics(
-    rate: Callable[[], Any], number: int, scale: list[str], further: list[list[str]]
-) -> None:
-    wiring = counts(rate()).wiring
-    (pattern,) = find_patterns(wiring)
-    assert isinstance(pattern, Pattern)
-    assert pattern.number == number
-    assert [factor.name for factor in pattern.scale(wiring).factors] == scale
-    found = [sorted(f.name for f in term.factors) for term in pattern.further(wiring)]
-    assert found == further
 
 
 def test_each_observed_node_has_a_pattern_of_its_own() -> None:
@@ -232,3 +205,32 @@ def test_a_number_beside_the_loadings_is_no_score() -> None:
     net = pgbn.Network(pgbn.Poisson("x", phi * amount, dims="term"))
     assert "not summed over one dim" in str(find_patterns(net.wiring))
     assert net.chain({"x": np.array([3, 0, 2])}, threads=1).sweep(2).values["amount"] > 0
+
+
+# ---- steps with θ integrated out: what they read, and where θ has to stay ------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "reads"),
+    [
+        ("inferred eta", {"r", "eta"}),
+        ("size factor", {"r", "s"}),
+        ("background of documents", {"r", "p", "beta", "g"}),
+        ("background and size", {"r", "c", "s", "b"}),
+        ("two kinds of data", {"r"}),
+    ],
+)
+def test_what_stands_beside_the_topics_is_read(name: str, reads: set[str]) -> None:
+    """Further terms are weighed against θ, whose rate they need; a factor of rows cancels."""
+    steps = {step.name: step for step in VARIANTS[name]().schedule_for("collapsed")}
+    assert {read.name for read in steps["counts(x)"].reads} == reads
+    assert {"phi", "theta"} <= set(steps["counts(x)"].marginalises)
+
+
+def test_scores_with_children_of_another_kind_stay() -> None:
+    wiring = VARIANTS["counts and binary data"]().wiring
+    patterns = find_patterns(wiring)
+    assert [cannot_marginalise(wiring, pattern, patterns) for pattern in patterns] == [
+        "", "the data of BernoulliPoisson are not counts"
+    ]  # fmt: skip
+    assert cannot_marginalise(wiring, patterns[0], patterns[:1]) == "theta has other children"

@@ -5,29 +5,16 @@ from __future__ import annotations
 import pytest
 
 import pgbn
-from pgbn.engine.rows.independent import check_independent, couples, row_network
+from pgbn.engine.rows.independent import check_independent, row_network
 from pgbn.errors import NetworkError
 from tests.helpers.models import zoo_models
 
 MODELS = zoo_models()
 
 
-def test_the_rest_is_held_and_what_stands_above_it_left_out() -> None:
-    local = row_network(MODELS["pgbn, T=2"], "doc")
-    assert local.held == ("phi1", "phi2", "r")
-    assert local.left_out == ("gamma0", "c0")
-    assert local.free == ["c3", "theta2", "p2", "theta1"]
-    assert all(step.local("doc") for step in local.schedule)
-
-
 @pytest.mark.parametrize("case", [n for n in MODELS if "doc" in MODELS[n].dims])
 def test_all_steps_of_new_rows_are_local(case: str) -> None:
     assert all(step.local("doc") for step in row_network(MODELS[case], "doc").schedule)
-
-
-def test_totals_that_only_generate_are_left_out() -> None:
-    local = row_network(pgbn.zoo.lda(2, total=[3, 4, 5]), "doc")
-    assert not couples(local.wiring.polynomials["x", "total"], "doc")
 
 
 def test_a_sum_over_the_rows_couples_them() -> None:

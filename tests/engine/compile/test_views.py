@@ -1,4 +1,4 @@
-"""Edges that bring their own evaluation: the same law as what they stand for, and errors."""
+"""Arrays that are read through an edge with its own evaluation, or through categories."""
 
 from __future__ import annotations
 
@@ -9,7 +9,11 @@ import numpy as np
 import pytest
 
 import pgbn as pg
+from pgbn.engine.compile.products import Labelled
+from pgbn.engine.compile.views import View
+from pgbn.network.terms import Lookup
 from pgbn.testing import check_conjugacy, geweke
+from tests.helpers.categories import AUTHORS, authors
 from tests.helpers.own_edges import Carried, Moving
 
 DAYS = {"day": 3}
@@ -189,3 +193,50 @@ def test_independent_dims_are_dims_of_the_value(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(Carried, "independent_dims", lambda self, of: ("hour",))
     with pytest.raises(pg.NetworkError, match=r"independent_dims\(\) returned \('hour',\)"):
         by_place(carried)
+
+
+# ---- views through categories: what is taken, what is given back, and the law of the  ------------
+
+
+SIZES = {"doc": 4, "writer": 3, "year": 2, "topic": 5}
+INDEXES = {"author": np.array([AUTHORS]), "when": np.array([[1, 0, 1, 1]])}
+AUTHOR, WHEN = Lookup("author", "writer", ("doc",)), Lookup("when", "year", ("doc",))
+
+
+def one_hot() -> Any:
+    return np.eye(3)[AUTHORS]
+
+
+@pytest.mark.parametrize("stored", [("writer", "topic"), ("topic", "writer")])
+def test_a_view_is_a_product_with_a_one_hot_matrix(stored: tuple[str, ...]) -> None:
+    view = View((AUTHOR,), stored, SIZES, INDEXES)
+    assert view.dims == ("doc", "topic")
+    array = np.random.default_rng(0).random((2, *(SIZES[dim] for dim in stored)))
+    whole = array if stored[0] == "writer" else array.transpose(0, 2, 1)
+    assert np.array_equal(view.take(array), one_hot() @ whole)
+    received = np.random.default_rng(1).integers(0, 9, (2, 4, 5))
+    back = one_hot().T @ received
+    expected = back if stored[0] == "writer" else back.transpose(0, 2, 1)
+    assert np.array_equal(view.counts(received), expected)
+
+
+def test_replicates_may_have_categories_of_their_own() -> None:
+    own = np.array([[2, 0, 0, 2], [1, 1, 1, 0]])
+    view = View((AUTHOR,), ("writer", "topic"), SIZES, {"author": own})
+    shared = np.random.default_rng(0).random((1, 3, 5))
+    assert np.array_equal(view.take(shared), shared[0][own])
+    each = np.random.default_rng(0).random((2, 3, 5))
+    assert np.array_equal(view.take(each), np.stack([each[0][own[0]], each[1][own[1]]]))
+
+
+def test_an_exposure_that_is_not_added_up_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each author with documents hears as if of one: the mistake of a mean for a sum."""
+    right = View.received
+
+    def wrong(self: View, labelled: Labelled) -> Labelled:
+        found, times = right(self, labelled), np.bincount(self.place[0], minlength=3)
+        scale = 1.0 / np.maximum(times, 1)
+        return Labelled(lambda: (found.get().T * scale[:, None]).T, found.dims, found.replicates)
+
+    monkeypatch.setattr(View, "received", wrong)
+    assert geweke(authors(), replicates=3000, sweeps=6).worst > 6

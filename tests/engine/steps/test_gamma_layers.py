@@ -6,23 +6,19 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy import stats
 
 import pgbn as pg
-from pgbn import zoo
+from pgbn import Gamma, HiddenPoisson, Network, Poisson, zoo
 from pgbn.engine.compile.program import Program
-from pgbn.engine.plan import SlotCounts
+from pgbn.engine.plan import Draw, SlotCounts
 from pgbn.engine.steps.gamma_layers import (
-    LayerMix,
-    LayerTables,
     SharedTables,
     SplitTables,
     draws_as,
-    find_mix,
     fused_tables,
+    hidden_draw,
     layer_draw,
 )
-from pgbn.network.sumproduct import NodeValue, reduce_product
 from tests.helpers.small_data import corpus
 
 
@@ -63,22 +59,6 @@ def program_of(network: pg.Network) -> Program:
 PHI = pg.Dirichlet("phi", 1, over="topic", dims="above")
 UP = pg.Gamma("up", 1, 1, dims=("doc", "above"))
 R = pg.Gamma("r", 1, 1, dims="topic")
-
-
-@pytest.mark.parametrize(
-    ("shape", "mix"),
-    [
-        (PHI @ UP, LayerMix(1.0, "phi", "up", 2)),
-        (0.5 * (UP @ PHI), LayerMix(0.5, "phi", "up", 2)),
-        (PHI @ UP + 0.5, None),
-        (R * 1.0, None),
-        (pg.Constant(np.ones((2, 3)), dims=("above", "topic")) @ UP, None),
-    ],
-    ids=["mix", "scaled", "a sum", "a node", "a constant"],
-)
-def test_mixes_are_found(shape: Any, mix: LayerMix | None) -> None:
-    program = program_of(layers(shape))
-    assert find_mix(program, program.network["theta"], "shape") == mix
 
 
 @pytest.mark.parametrize(
@@ -131,48 +111,6 @@ def test_a_subclass_with_its_own_law_is_left_alone() -> None:
 # ---- and what they draw ---------------------------------------------------------------------
 
 
-def test_tables_of_a_mix_have_the_law_of_the_rules() -> None:
-    """The counts passed on: as many for θ as for φ, and the mean of a CRT for each."""
-    n = 4000
-    network = layers(PHI @ UP).with_sizes(above=2)
-    phi, up = np.array([[0.2, 0.3, 0.5], [0.6, 0.3, 0.1]]), np.tile([1.0, 2.0], (n, 1))
-    data = np.tile([3, 0, 1], (n, 1))
-    chain = network.chain({"x": data}, init={"phi": phi, "up": up}, layer1="blocked")
-    program = chain.program
-    program.counts["x", "theta"] = data[None].copy()
-    tables = fused_tables(program, SlotCounts(network["theta"], "shape"))
-    assert isinstance(tables, LayerTables)
-    tables(3)
-    for_phi, for_up = program.counts["theta", "phi"], program.counts["theta", "up"]
-    assert np.array_equal(for_phi.sum(axis=1), for_up.sum(axis=1))
-    shape = (up @ phi)[0]
-    mean = np.array(
-        [sum(a / (a + i) for i in range(m)) for a, m in zip(shape, data[0], strict=True)]
-    )
-    np.testing.assert_allclose(for_phi[0].sum(axis=1) / n, mean, atol=0.04)
-    share = mean[:, None] * (phi * [[1.0], [2.0]]).T / shape[:, None]
-    np.testing.assert_allclose(for_up[0].mean(axis=0), share.sum(axis=0), atol=0.04)
-
-
-def test_a_layer_is_drawn_given_its_counts() -> None:
-    """Gam(a + m, c + q), and the sums of its rows are kept."""
-    n = 20_000
-    theta = pg.Gamma("theta", 1.5, 2.0, dims=("doc", "topic"))
-    network = pg.Network(pg.Poisson("x", theta, dims=("doc", "topic")))
-    data = np.tile([3, 0], (n, 1))
-    program = network.chain({"x": data}, layer1="blocked").program
-    program.counts["x", "theta"] = data[None].copy()
-    run = layer_draw(program, theta)
-    assert run is not None
-    run(7)
-    first, second = program.values["theta"][0].T
-    assert stats.kstest(first, stats.gamma(4.5, scale=1 / 3).cdf).pvalue > 1e-4
-    assert stats.kstest(second, stats.gamma(1.5, scale=1 / 3).cdf).pvalue > 1e-4
-    own = NodeValue(name="theta", dims=theta.axes, own_dims=theta.axes)
-    total = program.product(reduce_product(1.0, [own], ("topic",)))
-    np.testing.assert_allclose(total.get()[0], first + second)
-
-
 @pytest.mark.parametrize("layer1", ["collapsed", "blocked"])
 def test_vague_rates_of_empty_documents_do_not_overflow(layer1):
     """Gam(0.01, 0.01) draws rates such as 1e-200: shapes and exposures leave single precision."""
@@ -182,3 +120,66 @@ def test_vague_rates_of_empty_documents_do_not_overflow(layer1):
     values = network.chain({"x": x}, seed=0, layer1=layer1).sweep(60).values
     assert all(np.isfinite(value).all() for value in values.values())
     assert max(value.max() for value in values.values()) > 1e38
+
+
+# ---- shapes with a coefficient, c · Φθ and c · r, and sums of two mixes, in every kernel ---------
+
+
+def observed(theta: pg.Gamma, **sizes: int) -> Network:
+    """Counts of the topics ``theta`` over terms."""
+    phi = pg.Dirichlet("phi", 0.5, over="term", dims="topic")
+    return Network(pg.Poisson("x", phi @ theta, dims=("doc", "term")), sizes={"topic": 2, **sizes})
+
+
+def mix(name: str) -> pg.Mix:
+    """Φθ of a layer above."""
+    theta = pg.Gamma(f"theta_{name}", 1.5, 1.0, dims=("doc", name))
+    return pg.Dirichlet(f"phi_{name}", 0.5, over="topic", dims=name) @ theta
+
+
+def scaled_mix() -> Network:
+    return observed(pg.Gamma("theta", 0.3 * mix("above"), 1.0, dims=("doc", "topic")), above=2)
+
+
+def scaled_shared_shape() -> Network:
+    r = pg.Gamma("r", 1.5, 1.0, dims="topic")
+    return observed(pg.Gamma("theta", 2.0 * r, 1.0, dims=("doc", "topic")))
+
+
+def two_mixes() -> Network:
+    shape = mix("left") + 0.5 * mix("right")
+    return observed(pg.Gamma("theta", shape, 1.0, dims=("doc", "topic")), left=2, right=2)
+
+
+def test_overlapping_the_steps_of_a_scaled_mix_changes_nothing() -> None:
+    data = {"x": np.random.default_rng(0).poisson(0.5, (200, 20))}
+    usual, plain = (
+        scaled_mix().chain(data, seed=3, layer1="collapsed", threads=1) for _ in range(2)
+    )
+    plain.sampler.mix = None  # one step after the other
+    usual.sweep(3)
+    plain.sweep(3)
+    assert np.array_equal(usual.sampler.tokens.labels, plain.sampler.tokens.labels)
+
+
+# ---- which hidden counts are drawn from their Bessel law at once ---------------------------------
+
+
+H = HiddenPoisson("h", 2.0, dims=("i", "k"))
+LINE = HiddenPoisson("h", 2.0, dims="i")
+CASES: dict[str, tuple[Any, Any, bool]] = {
+    "alone": (H, 0.5 + H, True),
+    "beside a node": (H, Gamma("b", 1, 1, dims="k") + H, True),
+    "half of it": (H, 0.5 + 0.5 * H, False),
+    "in a product": (H, 0.5 + Gamma("b", 1, 1, dims=("i", "k")) * H, False),
+    "read by several": (LINE, 0.5 + LINE, False),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_what_fits(case: str) -> None:
+    h, shape, fits = CASES[case]
+    theta = Gamma("theta", shape, 1.0, dims=("i", "k"))
+    network = Network(Poisson("x", theta, dims=("i", "k")))
+    program = Program(network, {}, {"i": 2, "k": 2}, 1)
+    assert (hidden_draw(program, Draw(h)) is not None) == fits

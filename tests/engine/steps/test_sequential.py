@@ -1,0 +1,204 @@
+"""Entries drawn in turn, by the rules and by the kernel for gammas."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from pgbn import (
+    Bernoulli,
+    Categories,
+    Chain,
+    DataError,
+    Gamma,
+    Network,
+    NetworkError,
+    Poisson,
+    distinct,
+    zoo,
+)
+from pgbn.engine.compile import program
+from pgbn.engine.steps import sequential as one_entry
+from pgbn.engine.steps.sequential import Entry, draw_entry, sequential_gammas
+from pgbn.samplers.random import stream_key
+from pgbn.testing import geweke
+from tests.helpers.graphs import graphs, two_vertices
+
+SIZED = graphs()
+
+
+def broken_step(draw_all: Callable[[Entry, list[Callable[[int], None]], int], None]) -> Any:
+    """The step of phi, and of what is drawn with it, with other loops around the same draws."""
+
+    def broken(chain: Chain) -> None:
+        sequential = chain.network.wiring.connections.sequential["phi"]
+        now = Entry(chain.program, sequential)
+        draws = [draw_entry(chain.program, now, chain.network[name]) for name in sequential.members]
+        run = partial(draw_all, now, draws)
+        chain._turns = [
+            replace(turn, run=run) if turn.step.name == "phi" else turn for turn in chain._turns
+        ]
+
+    return broken
+
+
+def all_shapes_then_all_weights(now: Entry, draws: list[Callable[[int], None]], key: int) -> None:
+    """The order of GP_EPM.m: every a_i given the old φ, then every φ_i."""
+    for number, draw in enumerate(draws):
+        for entry in range(now.size):
+            now.now = entry
+            draw(stream_key(key, entry, number))
+
+
+def test_all_shapes_then_all_weights_is_seen() -> None:
+    network = two_vertices()
+    right = geweke(network, {"vertex": 2}, 6_000, 6, 1, "composed")
+    wrong = broken_step(all_shapes_then_all_weights)
+    assert right.worst < 4
+    assert geweke(network, {"vertex": 2}, 6_000, 6, 1, "composed", broken=wrong).worst > 6
+
+
+@pytest.mark.parametrize(
+    ("name", "last"),
+    [
+        ("pgds, shrinkage", ["theta", "pi", "nu", "xi"]),  # as in pgds.pyx
+        ("hgp_epm", ["within", "between", "r"]),
+    ],
+)
+def test_entries_after_what_they_integrate_out_are_seen(name: str, last: list[str]) -> None:
+    network, sizes = SIZED[name]
+    order = [step for step in network.schedule.names if step not in last] + last
+    assert geweke(network, sizes, 5_000, 8, 1, order=order, unchecked=True).worst > 6
+
+
+def with_self_loops(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every entry counted as its own partner, too."""
+    monkeypatch.setattr(
+        one_entry, "relation_holds", lambda relation, first, second: np.asarray(first <= second)
+    )
+
+
+def test_a_self_pair_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    network, sizes = SIZED["epm, weighted"]
+    with_self_loops(monkeypatch)
+    assert geweke(network, sizes, 1_500, 5, 1, "composed").worst > 6
+
+
+def given_the_old_others(now: Entry, draws: list[Callable[[int], None]], key: int) -> None:
+    """All entries at once: no Gibbs sampler."""
+    values, new = now.program.values, []
+    old = values["phi"]
+    for entry in range(now.size):
+        now.now, values["phi"] = entry, old
+        draws[0](stream_key(key, entry))
+        new.append(values["phi"][:, entry])
+    values["phi"] = np.stack(new, axis=1)
+
+
+def test_entries_at_once_are_seen() -> None:
+    network, sizes = SIZED["directed"]
+    wrong = broken_step(given_the_old_others)
+    assert geweke(network, sizes, 6_000, 5, 1, "composed", broken=wrong).worst > 6
+
+
+# ---- the kernel for gammas in turn: whom it serves, and the law of the rules ---------------------
+
+
+SERVED = ("epm", "epm, weighted", "hgp_epm", "directed", "degrees", "edges")
+
+
+def with_other_data() -> Network:
+    """φ hears of pairs and, beside them, of data of its own."""
+    phi = Gamma("phi", Gamma("a", 4, 4, dims="vertex"), 4.0, dims=("vertex", "part"))
+    i, j = phi.rename(vertex="i"), phi.rename(vertex="j")
+    pairs = Poisson("x", distinct(i @ j, "i", "j"), dims=("i", "j"))
+    own = Poisson("y", Gamma("w", 4, 4) * phi, dims=("vertex", "part"))
+    return Network(pairs, own, sizes={"part": 2})
+
+
+def activity() -> Network:
+    """s_i s_j φ_i φ_j: what stands beside the pairs varies with them."""
+    s, phi = Gamma("s", 4, 4, dims="vertex"), Gamma("phi", 4, 4, dims=("vertex", "part"))
+    i, j = (phi.rename(vertex=dim) * s.rename(vertex=dim) for dim in "ij")
+    return Network(Poisson("x", distinct(i @ j, "i", "j"), dims=("i", "j")), sizes={"part": 2})
+
+
+def gates() -> Network:
+    """Entries that are no gammas."""
+    h = Bernoulli("h", 0.5, dims="vertex")
+    pairs = h.rename(vertex="i") * h.rename(vertex="j")
+    return Network(Poisson("x", distinct(pairs, "i", "j"), dims=("i", "j")))
+
+
+OTHERS = {"with other data": with_other_data(), "activity": activity(), "gates": gates()}
+
+
+def serves(network: Network, sizes: dict[str, int], name: str) -> bool:
+    program = Chain.replicated(network, sizes, 2).program
+    return sequential_gammas(program, network.wiring.connections.sequential[name]) is not None
+
+
+@pytest.mark.parametrize("name", SIZED)
+def test_whom_it_serves(name: str) -> None:
+    network, sizes = SIZED[name]
+    for node in network.wiring.connections.sequential:
+        assert serves(network, sizes, node) is (name in SERVED and node == "phi")
+
+
+def test_whom_it_serves_of_the_others() -> None:
+    assert serves(OTHERS["with other data"], {"vertex": 3}, "phi")
+    assert not serves(OTHERS["gates"], {"vertex": 3}, "h")
+    assert not serves(OTHERS["activity"], {"vertex": 3}, "phi")
+
+
+@pytest.mark.parametrize("name", ["with other data", "gates"])
+def test_the_law_of_others(name: str) -> None:
+    assert geweke(OTHERS[name], {"vertex": 3}, 2_000, 5, 2).worst < 4
+
+
+def test_a_chain_goes_on_and_keeps_its_bits() -> None:
+    rng = np.random.default_rng(0)
+    graph = sp.triu(sp.random_array((40, 40), density=0.1, rng=rng) > 0, 1).astype(int)
+    chains = [zoo.epm(3).chain({"x": graph}, seed=1, threads=n).sweep(4) for n in (1, 2)]
+    again = zoo.epm(3).chain({"x": graph}, seed=1).restore(chains[0].state(), 4).sweep(2)
+    for chain in chains:
+        chain.sweep(2)
+        for name, value in again.values.items():
+            np.testing.assert_array_equal(chain.values[name], value)
+
+
+def test_no_array_of_all_pairs_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A graph of many vertices is swept without a mask of vertices × vertices."""
+    monkeypatch.setattr(program, "mask_of", lambda *arguments: pytest.fail("all pairs"))
+    graph = sp.csr_array(([1, 1], ([0, 5], [7, 30])), (40, 40))
+    chain = zoo.epm(3).chain({"x": graph}).sweep(2)
+    assert np.isfinite(chain.log_joint())
+
+
+# ---- edges between entries: lists of both ends, and self loops, which are refused ----------------
+
+
+def pairs(source: list[int], target: list[int]) -> Network:
+    phi = Gamma("phi", 1, 1, dims="vertex")
+    ends = [
+        Categories(name, dims="edge", of="vertex", values=values)
+        for name, values in (("source", source), ("target", target))
+    ]
+    return Network(Poisson("x", phi[ends[0]] * phi[ends[1]], dims="edge"))
+
+
+def test_a_self_loop_is_refused_by_name() -> None:
+    with pytest.raises(DataError, match=r"source and target both name 1 at 1: a self loop.*phi"):
+        pairs([0, 1, 2], [1, 1, 0]).chain({"x": [1, 0, 2]})
+
+
+def test_one_array_for_both_ends_is_refused() -> None:
+    phi, ends = Gamma("phi", 1, 1, dims="vertex"), Categories("ends", dims="edge", of="vertex")
+    with pytest.raises(NetworkError, match=r"'phi' stands twice.*phi\[source\] \* phi\[target\]"):
+        Network(Poisson("x", phi[ends] * phi[ends], dims="edge"))

@@ -1,0 +1,403 @@
+"""Nodes in time: chains, lags, hidden states, and earlier rows of other nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import product
+from typing import Any, ClassVar
+
+import numpy as np
+import pytest
+from scipy.stats import poisson
+
+import pgbn as pg
+from pgbn.engine.compile.views import View
+from pgbn.engine.steps import time
+from pgbn.engine.steps.time import filter_states, sample_states
+from pgbn.samplers import vectorised
+from pgbn.testing import geweke
+from tests.helpers.state_networks import STATES, states_of
+
+
+@pytest.mark.parametrize(
+    ("count", "exposure", "message"),
+    [
+        (lambda tables: tables + 0.5, None, "drew the count"),
+        (lambda tables: -tables, None, "drew the count -"),
+        (lambda tables: tables + np.inf, None, "drew the count inf"),
+        (lambda tables: None, None, "returned None"),
+        (lambda tables: tables.sum(axis=3), None, "an array of the shape"),
+        (lambda tables: tables, lambda: None, "returned None"),
+        (lambda tables: tables, lambda: np.ones(7), "an array of the shape"),
+    ],
+)
+def test_rules_of_a_chain_are_checked(count: Any, exposure: Any, message: str) -> None:
+    class Chained(pg.Gamma):
+        tag: ClassVar[str] = "test_scan.chained"
+
+    @pg.evidence_rule(
+        Chained, "shape", relation="collapsed",
+        exposure=lambda exposure, rate: given() if given else np.log1p(exposure / rate),
+    )  # fmt: skip
+    def tables(stream: Any, count: Any, shape: Any) -> Any:
+        return changed(vectorised.crt(stream, count, shape))
+
+    changed, given = count, exposure
+    before = pg.Shift(pg.Self(), along="t", initial=pg.Gamma("first", 3, 3))
+    theta = Chained("th", before, 2.0, dims=("t", "d"))
+    network = pg.Network(pg.Poisson("x", theta, dims=("t", "d")))
+    with pytest.raises(pg.DataError, match=f"th: the rule of Chained for 'shape'.*{message}"):
+        network.chain({"x": np.arange(2, 10).reshape(4, 2)}).sweep(2)
+
+
+# ---- laws -----------------------------------------------------------------------------------
+
+
+# ---- chains of Dirichlets, and several Shifts in one slot: their law, and what is ref ------------
+
+
+SIZES = {"time": 3, "term": 3}
+
+
+def observed(phi: pg.Dirichlet, **sizes: int) -> pg.Network:
+    """Counts of topics that change with the time."""
+    theta = pg.Gamma("theta", 2.0, 1.0, dims=("time", "topic"))
+    return pg.Network(pg.Poisson("x", phi @ theta, dims=("time", "term")),
+                      sizes={"topic": 2, **sizes})  # fmt: skip
+
+
+def walk() -> pg.Network:
+    """φ_t ~ Dir(c φ_{t−1}), with c latent."""
+    lag = pg.Shift(pg.Gamma("c", 8, 2) * pg.Self(), along="time", initial=1.0)
+    return observed(pg.Dirichlet("phi", lag, over="term", dims=("time", "topic")))
+
+
+def mixture() -> pg.Network:
+    """Topics of the row before mix, and the first row has a latent base."""
+    b = pg.Gamma("b", 4, 2, dims=("before", "topic"))
+    base = pg.Dirichlet("base", 1.0, over="term")
+    lag = pg.Shift(b @ pg.Self(topic="before"), along="time", initial=3.0 * base)
+    return observed(pg.Dirichlet("phi", lag, over="term", dims=("time", "topic")), before=2)
+
+
+def two_shifts() -> pg.Network:
+    """θ_t ~ Gam(Πθ_{t−1} + θ_{t−1} / 2, …)."""
+    pi = pg.Dirichlet("pi", 1.0, over="topic", dims="before")
+    nu = pg.Gamma("nu", 4, 2, dims="topic")
+    shape = pg.Shift(pi @ pg.Self(topic="before"), along="time", initial=nu)
+    shape = shape + pg.Shift(0.5 * pg.Self(), along="time", initial=0.3)
+    theta = pg.Gamma("theta", shape, 1.5, dims=("time", "topic"))
+    phi = pg.Dirichlet("phi", 0.7, over="term", dims="topic")
+    return pg.Network(pg.Poisson("x", phi @ theta, dims=("time", "term")),
+                      sizes={"topic": 2, "before": 2})  # fmt: skip
+
+
+CHAINS: dict[str, Callable[[], pg.Network]] = {
+    "walk": walk, "mixture": mixture, "two shifts": two_shifts,
+}  # fmt: skip
+
+
+def test_what_the_next_row_passes_back_is_needed() -> None:
+    """A forward draw that forgets the tables of the next row is seen."""
+
+    def broken(chain: pg.Chain) -> None:
+        at = [turn.step.name for turn in chain._turns].index("counts(phi)")
+        turn = chain._turns[at]
+
+        def run(key: int) -> None:
+            turn.run(key)
+            chain.program.counts["phi", "self"][:] = 0
+
+        chain._turns[at] = type(turn)(turn.step, turn.base, run)
+
+    result = geweke(walk(), SIZES, 2000, 8, seed=2, broken=broken)
+    assert result.worst > 6, result
+
+
+def test_weights_that_differ_between_terms_are_refused() -> None:
+    w = pg.Constant(np.array([1.0, 2.0, 3.0]), dims="term")
+    lag = pg.Shift(w * pg.Self(), along="time", initial=1.0)
+    with pytest.raises(pg.MissingRuleError, match="weighs the entries of the row before"):
+        observed(pg.Dirichlet("phi", lag, over="term", dims=("time", "topic")))
+
+
+def test_an_earlier_row_of_another_node() -> None:
+    """Also by categories, whatever rows they say."""
+    z = pg.Gamma("z", pg.Shift(pg.Self(), along="time", initial=2.0), 2.0, dims="time")
+    before = pg.Categories("before", dims="time", of="past", values=[0, 0, 1])
+    theta = pg.Gamma("theta", z.rename(time="past")[before] + 0.5, 1.0, dims="time")
+    network = pg.Network(pg.Poisson("x", theta, dims="time"), pg.Poisson("y", z, dims="time"))
+    result = geweke(network, {"time": 3}, 3000, 8, seed=1)
+    assert result.worst < 4, result
+
+
+def test_shifts_along_two_dims_are_refused() -> None:
+    shape = pg.Shift(pg.Self(), along="a", initial=1.0) + pg.Shift(pg.Self(), along="b", initial=1)
+    with pytest.raises(pg.NetworkError, match="Shifts along 'a' and 'b'; give all the same dim"):
+        pg.Network(pg.Poisson("x", pg.Gamma("t", shape, 1.0, dims=("a", "b")), dims=("a", "b")))
+
+
+# ---- lags above 1, several lags in one slot, and earlier rows of other nodes beside a ------------
+
+
+LAG_SIZES = {"time": 5, "term": 3}
+
+
+def observed_of_lags(shape: pg.Expression, rate: float = 1.5) -> pg.Network:
+    theta = pg.Gamma("theta", shape, rate, dims=("time", "topic"))
+    phi = pg.Dirichlet("phi", 0.7, over="term", dims="topic")
+    return pg.Network(pg.Poisson("x", phi @ theta, dims=("time", "term")), sizes={"topic": 2})
+
+
+def season(lag: int = 2) -> pg.Network:
+    """θ_t ~ Gam(Π θ_{t−2}, c), and ν in the first two rows."""
+    pi = pg.Dirichlet("pi", 1.0, over="topic", dims="before")
+    nu = pg.Gamma("nu", 4, 2, dims="topic")
+    lagged = pg.Shift(pi @ pg.Self(topic="before"), along="time", initial=nu, lag=lag)
+    return observed_of_lags(lagged)
+
+
+def two_lags() -> pg.Network:
+    """θ_t ~ Gam(Π θ_{t−1} + θ_{t−3} / 2 + 0.2, c)."""
+    pi = pg.Dirichlet("pi", 1.0, over="topic", dims="before")
+    shape = pg.Shift(pi @ pg.Self(topic="before"), along="time", initial=pg.Gamma("nu", 4, 2))
+    return observed_of_lags(
+        shape + pg.Shift(0.5 * pg.Self(), along="time", initial=0.5, lag=3) + 0.2
+    )
+
+
+def proportions() -> pg.Network:
+    """φ_t ~ Dir(c φ_{t−2}), the even and the odd rows each by themselves."""
+    lagged = pg.Shift(pg.Gamma("c", 8, 2) * pg.Self(), along="time", initial=1.0, lag=2)
+    phi = pg.Dirichlet("phi", lagged, over="term", dims=("time", "topic"))
+    theta = pg.Gamma("theta", 2.0, 1.0, dims=("time", "topic"))
+    return pg.Network(pg.Poisson("x", phi @ theta, dims=("time", "term")), sizes={"topic": 2})
+
+
+def another() -> pg.Network:
+    """θ_t ~ Gam(z_{t−2} + θ_{t−1} / 2, 1): the earlier row of another node, looked up."""
+    z = pg.Gamma("z", pg.Shift(pg.Self(), along="time", initial=2.0), 2.0, dims="time")
+    before = pg.Categories("before", dims="time", of="past", values=[0, 0, 0, 1, 2])
+    own = pg.Shift(0.5 * pg.Self(), along="time", initial=0.3)
+    theta = pg.Gamma("theta", z.rename(time="past")[before] + own, 1.0, dims="time")
+    return pg.Network(pg.Poisson("x", theta, dims="time"), pg.Poisson("y", z, dims="time"))
+
+
+LAGS: dict[str, Callable[[], pg.Network]] = {
+    "season": season, "two lags": two_lags, "proportions": proportions, "another": another,
+}  # fmt: skip
+
+
+def test_counts_at_a_wrong_lag_are_seen() -> None:
+    """Tables that go to the row before, where the row before that should hear of them."""
+
+    def broken(chain: pg.Chain) -> None:
+        at = [turn.step.name for turn in chain._turns].index("counts(theta)")
+        turn = chain._turns[at]
+
+        def run(key: int) -> None:
+            turn.run(key)
+            passed = chain.program.counts["theta", "self"]
+            passed[1:] = passed[:-1].copy()
+            passed[0] = 0
+
+        chain._turns[at] = type(turn)(turn.step, turn.base, run)
+
+    result = geweke(season(), LAG_SIZES, 2000, 8, seed=2, broken=broken)
+    assert result.worst > 6, result
+
+
+def test_json_knows_the_lag_and_old_files_are_as_they_were() -> None:
+    network = season(3)
+    again = pg.Network.from_json(network.to_json())
+    assert '"lag": 3' in network.to_json()
+    assert again.to_json() == network.to_json()
+    assert '"lag"' not in season(1).to_json()
+
+
+def test_the_future_goes_on_from_the_last_rows() -> None:
+    """With a rate that is large, θ_{T+h} is θ_{T+h−2}, whatever the row before is."""
+    lagged = pg.Shift(1e8 * pg.Self(), along="time", initial=1e8, lag=2)
+    network = observed_of_lags(lagged, 1e8)
+    theta = np.arange(1.0, 9.0).reshape(1, 4, 2)
+    draws = {"theta": theta, "phi": np.full((1, 2, 3), 1 / 3)}
+    future = network.forecast(draws, 3).values["theta"]
+    np.testing.assert_allclose(future[0, 0], [[5, 6], [7, 8], [5, 6]], rtol=1e-2)
+    # a past of one row: the next row is one of the first two
+    short = network.forecast({**draws, "theta": theta[:, :1]}, 3).values["theta"]
+    np.testing.assert_allclose(short[0, 0], [[1, 1], [1, 2], [1, 1]], rtol=1e-2)
+
+
+@pytest.mark.parametrize("lag", [0, -1, 1.5, "2", True])
+def test_what_is_no_lag(lag: object) -> None:
+    with pytest.raises(pg.NetworkError, match="lag"):
+        pg.Shift(pg.Self(), along="time", initial=1.0, lag=lag)
+
+
+def test_hidden_states_have_one_lag() -> None:
+    move = pg.Dirichlet("move", 1.0, over="state", dims="previous")
+    chain = pg.Shift(move @ pg.Self(state="previous"), along="time",
+                     initial=pg.Dirichlet("first", 1.0, over="state"), lag=2)  # fmt: skip
+    z = pg.Categorical("z", chain, over="state", dims="time")
+    rate = pg.Gamma("rate", 2.0, 1.0, dims="state")
+    with pytest.raises(pg.MissingRuleError, match=r"2 rows before.*pairs of states"):
+        pg.Network(pg.Poisson("x", z @ rate, dims="time"), sizes={"state": 2, "previous": 2})
+
+
+def test_a_lag_beyond_the_data() -> None:
+    """All rows are first rows then."""
+    chain = season(9).chain({"x": np.ones((3, 3), int)}, seed=0).sweep(2)
+    assert np.isfinite(chain.values["theta"]).all()
+
+
+# ---- earlier rows of other nodes, and chains of rates --------------------------------------------
+
+
+EARLIER_SIZES = {"time": 4, "k": 2, "term": 2}
+
+
+def in_a_shape() -> pg.Network:
+    z = pg.Gamma("z", pg.Gamma("a", 3, 2, dims="k"), pg.Gamma("c", 4, 3), dims=("time", "k"))
+    shape = pg.Shift(z, along="time", initial=pg.Gamma("nu", 3, 2, dims="k"))
+    theta = pg.Gamma("theta", shape, pg.Gamma("d", 4, 3), dims=("time", "k"))
+    phi = pg.Dirichlet("phi", 1.0, over="term", dims="k")
+    return pg.Network(pg.Poisson("x", phi @ theta, dims=("time", "term")), sizes={"k": 2})
+
+
+def in_a_rate() -> pg.Network:
+    z, phi = (
+        pg.Gamma("z", 3, 2, dims=("time", "k")),
+        pg.Dirichlet("phi", 1.0, over="term", dims="k"),
+    )
+    late = pg.Shift(0.5 * (phi @ z), along="time", initial=0.3, lag=2)
+    rate = phi @ z + late + pg.Gamma("b", 2, 2)
+    return pg.Network(pg.Poisson("x", rate, dims=("time", "term")), sizes={"k": 2})
+
+
+def beside_its_own() -> pg.Network:
+    z = pg.Gamma("z", pg.Shift(pg.Self(), along="time", initial=2.0), 2.0, dims="time")
+    step = pg.Self() + z * pg.Gamma("w", 3, 3)
+    shape = pg.Shift(step, along="time", initial=1.5) + 0.2
+    theta = pg.Gamma("theta", shape, pg.Gamma("d", 4, 3), dims="time")
+    return pg.Network(pg.Poisson("x", theta, dims="time"), pg.Poisson("y", z, dims="time"))
+
+
+def rates_in_turn() -> pg.Network:
+    """θ_t ~ Gam(4, 3 c θ_{t−1}), a node for every row."""
+    c, rows = pg.Gamma("c", 4.0, 3.0), [pg.Gamma("theta1", 4.0, 3.0)]
+    for t in (2, 3):
+        rows.append(pg.Gamma(f"theta{t}", 6.0, 3.0 * c * rows[-1]))
+    return pg.Network(*(pg.Poisson(f"x{t}", row) for t, row in enumerate(rows, 1)))
+
+
+EARLIER = [in_a_shape, in_a_rate, beside_its_own, rates_in_turn]
+
+
+def sizes_of(net: pg.Network) -> dict[str, int]:
+    return {dim: size for dim, size in EARLIER_SIZES.items() if dim in net.dims}
+
+
+def test_counts_that_go_to_the_row_itself_are_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    def itself(self: View, received: Any) -> Any:
+        return np.ascontiguousarray(received.transpose(self._back))
+
+    monkeypatch.setattr(View, "counts", itself)
+    net = in_a_shape()
+    assert geweke(net, sizes_of(net), replicates=3_000, sweeps=5).worst > 6
+
+
+def test_the_rate_is_that_of_the_rows_before() -> None:
+    net = in_a_rate()
+    x = np.array([[3, 0], [1, 2], [0, 4], [2, 2]])
+    chain = net.chain({"x": x}, seed=1).sweep(2)
+    values = chain.values
+    mixed = values["z"] @ values["phi"]
+    late = np.concatenate([np.full((2, 2), 0.3), 0.5 * mixed[:-2]])
+    wanted = poisson.logpmf(x, mixed + late + values["b"]).sum()
+    assert chain.log_likelihood() == pytest.approx(wanted)
+
+
+def test_what_cannot_be_shifted_is_said() -> None:
+    constant = pg.Gamma("g", 1.0, 1.0)
+    with pytest.raises(pg.NetworkError, match="no dim 'time'"):
+        pg.Network(pg.Poisson("x", pg.Shift(constant, along="time"), dims="time"))
+    z = pg.Gamma("z", 1.0, 1.0, dims="time")
+    late = pg.Gamma("t", 1.0, pg.Shift(z, along="time"), dims="time")
+    with pytest.raises(pg.NetworkError, match="can be 0, and a rate must be positive"):
+        pg.Network(pg.Poisson("x", late, dims="time"))
+    with pytest.raises(pg.NetworkError, match="stands twice in one product"):
+        pg.Network(pg.Poisson("x", z * pg.Shift(z, along="time", initial=1.0), dims="time"))
+    rate = pg.Shift(3.0 * pg.Self(), along="time", initial=1.0)
+    with pytest.raises(pg.MissingRuleError, match=r"given the row before and the row after.*node"):
+        pg.Network(pg.Poisson("x", pg.Gamma("t", 2.0, rate, dims="time"), dims="time"))
+
+
+def test_data_that_no_row_explains_are_refused() -> None:
+    z = pg.Gamma("z", 1.0, 1.0, dims="time")
+    net = pg.Network(pg.Poisson("x", pg.Shift(z, along="time"), dims="time"))
+    with pytest.raises(pg.DataError, match="probability 0"):
+        net.chain({"x": [2, 1, 0]})
+    assert np.isfinite(net.chain({"x": [0, 1, 2]}).sweep(2).values["z"]).all()
+
+
+# ---- forward filtering and backward sampling, against all paths written out ----------------------
+
+
+LENGTH, STATE_COUNT, DRAWS = 3, 3, 40_000
+
+
+def small() -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(0)
+    logs = rng.normal(size=(LENGTH, 1, STATE_COUNT))
+    moves = rng.dirichlet(np.ones(STATE_COUNT), (LENGTH, STATE_COUNT))
+    moves[0] = moves[0, 0]
+    return logs, moves.reshape(LENGTH, STATE_COUNT, 1, STATE_COUNT)
+
+
+def exact() -> dict[tuple[int, ...], float]:
+    logs, moves = small()
+    weights = {}
+    for path in product(range(STATE_COUNT), repeat=LENGTH):
+        weight = moves[0, 0, 0, path[0]]
+        for row in range(1, LENGTH):
+            weight *= moves[row, path[row - 1], 0, path[row]]
+        weights[path] = weight * np.exp(sum(logs[row, 0, path[row]] for row in range(LENGTH)))
+    total = sum(weights.values())
+    return {path: weight / total for path, weight in weights.items()}
+
+
+def test_paths_have_their_probabilities() -> None:
+    logs, moves = (np.repeat(a, DRAWS, axis=i) for a, i in zip(small(), (1, 2), strict=True))
+    uniforms = np.random.default_rng(1).random((LENGTH, DRAWS))
+    paths = sample_states(filter_states(logs, moves), moves, uniforms)
+    for path, probability in exact().items():
+        found = np.equal(paths.T, path).all(axis=1).mean()
+        assert abs(found - probability) < 4.5 * np.sqrt(probability / DRAWS)
+
+
+def test_sampling_forward_fails(monkeypatch) -> None:  # type: ignore[no-untyped-def]
+    """States drawn from the filter, one by one, are not the chain given all data."""
+
+    def alone(filtered, moves, uniforms):  # type: ignore[no-untyped-def]
+        return sample_states(filtered, np.ones_like(moves), uniforms)
+
+    monkeypatch.setattr(time, "sample_states", alone)
+    net = STATES["several"]()
+    assert geweke(net, states_of(net), 4000, 8).worst > 4
+
+
+def test_given_states_tell_their_transitions() -> None:
+    """Found by a random network: a chain that is given hears nothing, and still tells its slots."""
+    start, moves = (
+        pg.Dirichlet("start", 1.0, over="k"),
+        pg.Dirichlet("moves", 1.0, over="k", dims="old"),
+    )
+    probability = pg.Shift(moves @ pg.Self(k="old"), along="time", initial=start)
+    z = pg.Categorical("z", probability, over="k", dims="time")
+    rate = pg.Gamma("rate", 2.0, 1.5, dims="k")
+    net = pg.Network(pg.Poisson("x", z @ rate, dims="time"), sizes={"k": 2, "old": 2})
+    states = np.eye(2)[[0, 1, 1, 1, 1, 1, 0]]
+    draws = net.sample({"x": [0, 2, 3, 1, 2, 4, 0]}, given={"z": states}, burn_in=5, draws=400,
+                       progress=False)  # fmt: skip
+    # moves from 1: four stay, one leaves; from 0: one leaves
+    np.testing.assert_allclose(draws.mean("moves"), [[1 / 3, 2 / 3], [2 / 7, 5 / 7]], atol=0.05)
