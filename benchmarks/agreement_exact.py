@@ -62,7 +62,7 @@ def new_document(samples: int) -> tuple[NDArray[np.float64], NDArray[np.float64]
         weight.append(np.prod(phi[list(labels), word]) * np.exp(gammaln(r + m).sum()))
         shares.append((r + m) / (r + m).sum())
     expected = np.array(weight) @ np.array(shares) / np.sum(weight)
-    model = pgbn.TrainedNetwork(phi=(phi,), r=r, c=np.ones(1))
+    model = pgbn.TrainedNetwork.of_topics(phi=(phi,), r=r, c=np.ones(1))
     found = [
         pgbn.infer(model, x, burn_in=20, samples=samples, seed=s).proportions["theta1"][0]
         for s in range(32)

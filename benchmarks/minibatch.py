@@ -59,7 +59,9 @@ def by_minibatches(X, arguments, watch):
         if event.step % max(1, arguments.steps // NOTES) == 0:
             learner = event.learner
             phi = [learner.mean(f"phi{t + 1}") for t in range(len(arguments.widths))]
-            watch.note(pgbn.TrainedNetwork(tuple(phi), learner.values["r"], np.ones(len(phi))))
+            watch.note(
+                pgbn.TrainedNetwork.of_topics(tuple(phi), learner.values["r"], np.ones(len(phi)))
+            )
 
     return pgbn.train_minibatch(
         X, tuple(arguments.widths), steps=arguments.steps, keep_draws=arguments.draws,
@@ -78,7 +80,7 @@ def by_gibbs(X, arguments, watch, executor):
             counts, r = event.chain.counts, event.chain.select(["r"])["r"]
             shape = [ETA + counts[f"phi{t + 1}"] for t in range(event.depth)]
             phi = tuple(each / each.sum(axis=1, keepdims=True) for each in shape)
-            watch.note(pgbn.TrainedNetwork(phi, r, np.ones(len(phi))))
+            watch.note(pgbn.TrainedNetwork.of_topics(phi, r, np.ones(len(phi))))
 
     return pgbn.train_layerwise(
         X, tuple(arguments.widths), depth, burn_in=arguments.burn_in, collect=arguments.collect,
@@ -121,7 +123,7 @@ def perplexity(arguments):
 def features(arguments):
     """The features of many documents, from a corpus to a file."""
     rng = np.random.default_rng(0)
-    model = pgbn.TrainedNetwork(
+    model = pgbn.TrainedNetwork.of_topics(
         phi=(rng.dirichlet(np.full(arguments.vocabulary, 0.05), arguments.topics),),
         r=np.full(arguments.topics, 0.05),
         c=np.ones(1),

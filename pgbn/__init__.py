@@ -48,7 +48,6 @@ _NAMES_OF = {
     "pgbn.storage": "load save",
     "pgbn.storage.blocks": "Corpus",
     "pgbn.training.growing": "Progress",
-    "pgbn.training.grown": "GrownNetwork",
     "pgbn.training.layerwise": "train_layerwise",
     "pgbn.training.merging": "merge_topics",
     "pgbn.training.minibatch.train": "MinibatchEvent train_minibatch",

@@ -81,7 +81,6 @@ from pgbn.storage import load as load
 from pgbn.storage import save as save
 from pgbn.storage.blocks import Corpus as Corpus
 from pgbn.training.growing import Progress as Progress
-from pgbn.training.grown import GrownNetwork as GrownNetwork
 from pgbn.training.layerwise import train_layerwise as train_layerwise
 from pgbn.training.merging import merge_topics as merge_topics
 from pgbn.training.minibatch.train import MinibatchEvent as MinibatchEvent
@@ -114,7 +113,6 @@ __all__ = [
     "Event",
     "Evidence",
     "Gamma",
-    "GrownNetwork",
     "HeldOut",
     "HiddenPoisson",
     "Index",

@@ -23,9 +23,8 @@ from pgbn.storage.folders import Saved, load, open_saved
 from pgbn.storage.read_limits import check_regular
 from pgbn.storage.texts import not_in
 from pgbn.storage.tokens import saved_counting
-from pgbn.training.grown import GrownNetwork
 from pgbn.training.new_rows import align_terms, amount
-from pgbn.training.trained import TrainedNetwork, unwrapped
+from pgbn.training.trained import TrainedNetwork, is_belief, unwrapped
 
 
 class Model:
@@ -34,8 +33,8 @@ class Model:
     def __init__(self, path: Path, saved: Saved) -> None:
         self.path, self.saved = path, saved
         self.result = getattr(saved.object, "training_", saved.object)
-        network = getattr(self.result, "deepest", self.result)
-        if not isinstance(network, TrainedNetwork):
+        network = unwrapped(self.result)
+        if not is_belief(network):
             raise DataError(f"{path}: holds a {saved.kind}; this command needs a trained model")
         self.network = network
 
@@ -76,7 +75,7 @@ def read_network(path: Path) -> Network:
         except PgbnError as error:
             raise DataError(f"{path}: {error}") from error
     trained = unwrapped(load(path))
-    if isinstance(trained, (TrainedNetwork, GrownNetwork)):
+    if isinstance(trained, TrainedNetwork):
         return trained.network()
     found = trained if isinstance(trained, Network) else getattr(trained, "network", None)
     if not isinstance(found, Network):

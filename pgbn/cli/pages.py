@@ -83,15 +83,14 @@ def report_command(
     from pgbn.engine.run.draws import Draws
     from pgbn.report import write_report
     from pgbn.storage.folders import open_saved
-    from pgbn.training.grown import GrownNetwork
-    from pgbn.training.trained import TrainedNetwork, unwrapped
+    from pgbn.training.trained import TrainedNetwork, is_belief, unwrapped
 
     check_target(to)
     if to.suffix.lower() not in (".html", ".htm", ""):
         raise typer.BadParameter(f"--output {to}: the name must end in .html; pgbn topics and "
                                  "pgbn info write .csv files")  # fmt: skip
     saved = [open_saved(model) for model in models]
-    topics = all(isinstance(unwrapped(each.object), TrainedNetwork) for each in saved)
+    topics = all(is_belief(each.object) for each in saved)
     if held_out is None and reading != Reading():
         raise DataError("--format, --column, --label, --encoding and --terms say how --held-out is "
                         "read; leave them out, or give it")  # fmt: skip
@@ -99,7 +98,9 @@ def report_command(
         raise DataError(f"--held-out {held_out}: only for topic models; leave it out")
     if any(isinstance(each.object, Draws) for each in saved):
         data = _run_of(models, title)
-    elif any(isinstance(unwrapped(each.object), GrownNetwork) for each in saved):
+    elif any(
+        isinstance(unwrapped(s.object), TrainedNetwork) and not is_belief(s.object) for s in saved
+    ):
         data = _grown_of(models, saved, title)
     else:
         opened = [Model(path, each) for path, each in zip(models, saved, strict=True)]

@@ -56,14 +56,14 @@ def finished(folder: Path) -> None:
     """What a training ended with: its widths, how its layers read, and what to know of them."""
     from pgbn.evaluation import layer_quality, training_advice
     from pgbn.storage.folders import open_saved
-    from pgbn.training.trained import TrainedNetwork, unwrapped
+    from pgbn.training.trained import is_belief, unwrapped
 
     saved = open_saved(folder)
     result = getattr(saved.object, "training_", saved.object)
     network = unwrapped(result)
     widths = list(getattr(network, "widths", ()))
     stopped = getattr(result, "stopped", "")
-    topics = isinstance(network, TrainedNetwork)
+    topics = is_belief(network)
     layers = layer_quality(network) if topics else []
     advice = training_advice(result, saved.data) if hasattr(result, "networks") and topics else []
 
@@ -403,7 +403,7 @@ def fit_command(
 
     with wrong_usage():  # before anything is read
         budgets, layers = layer_budgets(max_width, depth)
-        settings = Settings.of(
+        settings = Settings(
             budgets,
             layers,
             burn_in=layer_numbers("burn-in", burn_in, int, layers),

@@ -64,7 +64,7 @@ def info_command(model: Folder, to: CsvFile = None) -> None:
             "widths": list(getattr(network, "widths", ())) or None,
             "terms": getattr(network, "vocabulary_size", None),
             "documents": None if saved.data is None else saved.data.shape[0],
-            "link": getattr(network, "link", None),
+            "link": getattr(network, "link", "") or None,
             "sweeps": getattr(network, "sweeps", None),
             "stopped": getattr(getattr(saved.object, "training_", saved.object), "stopped", None),
             **saved.record,

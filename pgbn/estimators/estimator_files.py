@@ -20,10 +20,9 @@ from pgbn.network.network import Network
 from pgbn.nodes.base import Latent
 from pgbn.storage.archive import Files, Group, Parts, check_form, register_codec
 from pgbn.training.family import Family, read_family
-from pgbn.training.trained import Priors, read_priors
+from pgbn.training.trained import Priors, check_shapes, read_priors
 from pgbn.training.training_files import decode_networks, encode_networks
 from pgbn.training.training_result import LayerwiseTraining
-from pgbn.training.value_checks import check_shapes
 
 _OF_FITTED: dict[str, Any] = {"seed": int, "features": int}
 _OF_SOME: dict[str, Any] = {"networks": list[dict[str, Any]], "stopped": str,

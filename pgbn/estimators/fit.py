@@ -51,7 +51,7 @@ def begin_fit(estimator: Any, X: Any, again: bool) -> Beginning:
 
 
 def _settings(estimator: Any, fixed: dict[str, Any], link: str, seed: int) -> Settings:
-    return Settings.of(
+    return Settings(
         fixed[estimator._width_name],
         read_depth(estimator),
         eta=estimator.eta,

@@ -24,7 +24,7 @@ from pgbn.errors import DataError, notify
 from pgbn.samplers.executor import Executor, executor_of
 from pgbn.storage.blocks import counts_of
 from pgbn.storage.sparse import as_scipy, check_sparse
-from pgbn.training.settings import check_depth, layers_asked
+from pgbn.training.settings import layers_asked
 from pgbn.zoo.arguments import check_link
 from pgbn.zoo.links import suitable_link
 
@@ -158,7 +158,7 @@ def check_settings(estimator: Any) -> None:
 def read_depth(estimator: Any) -> int:
     """How many layers are asked for, at most: ``depth``, or as many as there are budgets."""
     max_width = getattr(estimator, getattr(estimator, "_width_name", "max_width"))
-    return check_depth(layers_asked(max_width, estimator.depth))
+    return layers_asked(max_width, estimator.depth)
 
 
 def read_choice(estimator: Any, layer: int | None, output: str | None) -> tuple[int, str]:

@@ -463,7 +463,7 @@ class PGBN(NetworkTransformer):
         """Some sweeps more, which keep the widths; ``before`` is how `fit` began, if it is not
         over yet."""
         seed, fixed = (self._seed, self._fixed) if before is None else before.kept[1:]
-        settings = Settings.of(
+        settings = Settings(
             max(merged.widths), merged.depth, burn_in=1, collect=sweeps, link=merged.link,
             seed=seed, layer1=self.layer1, min_width=self.min_width, start=merged,
             keep_draws=min(self.keep_draws, sweeps),

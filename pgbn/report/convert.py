@@ -45,7 +45,6 @@ from pgbn.report.summaries import (
 from pgbn.report.text import several
 from pgbn.storage.stop_words import TOKEN
 from pgbn.training.averages import BEFORE_MERGING
-from pgbn.training.grown import GrownNetwork
 from pgbn.training.trained import TrainedNetwork, observed_node, trained_network, unwrapped
 from pgbn.versions import __version__
 from pgbn.zoo import layers
@@ -292,7 +291,7 @@ def _run_of_fitted(model: Any, X: Any, held_out: Any, max_width: Any, seed: int)
         "layer widths": " – ".join(map(str, fitted.widths)),
         "sweeps in all": fitted.sweeps,
     }
-    if isinstance(fitted, TrainedNetwork):
+    if fitted.link:
         given = getattr(models[0], "max_width", None) if max_width is None else max_width
         cells = None if X is None else read_array(observed_node(fitted.link), X, imputed=False)
         settings |= _belief_facts(fitted, cells)
@@ -328,25 +327,18 @@ def _chains(models: Sequence[Any]) -> list[tuple[Any, ...]]:
 def _stages(model: Any) -> tuple[Any, ...]:
     """The networks of depth 1, 2, … of one chain, or the one that there is."""
     deepest = unwrapped(model)
-    if not isinstance(deepest, GrownNetwork):
-        deepest = trained_network(model)
+    if not isinstance(deepest, TrainedNetwork):
+        trained_network(model)  # says what may be given
     return tuple(getattr(getattr(model, "training_", model), "networks", (deepest,)))
 
 
 def _kept(fitted: Any, network: Network) -> Draws:
     """What training kept of the nodes that all rows share, as one chain: draws, or else means."""
-    means = fitted.means if isinstance(fitted, GrownNetwork) else _means_of_belief(fitted)
-    kept = fitted.draws or {name: value[None] for name, value in means.items()}
+    kept = fitted.draws or {name: value[None] for name, value in fitted.means.items()}
     dims = {name: ("chain", "draw", *network[name].axes) for name in kept}
-    terms = getattr(fitted, "vocabulary", None)
-    coords = {} if terms is None else {layers.TERM: list(terms)}
+    coords = {} if fitted.vocabulary is None else {layers.TERM: list(fitted.vocabulary)}
     values = {name: value[None] for name, value in kept.items()}
     return Draws(values, dims, network=network, coords=coords)
-
-
-def _means_of_belief(trained: TrainedNetwork) -> dict[str, Matrix]:
-    phi = {layers.phi(t): phi for t, phi in enumerate(trained.phi, 1)}
-    return {**phi, layers.TOP_SHAPE: trained.r}
 
 
 def _topics_of_belief(trained: TrainedNetwork, cells: Cells | None, seed: int) -> dict[str, Any]:

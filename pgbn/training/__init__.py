@@ -3,7 +3,6 @@
 from pgbn.training import training_files as training_files
 from pgbn.training.checkpoints import Checkpoint
 from pgbn.training.growing import Progress
-from pgbn.training.grown import GrownNetwork
 from pgbn.training.layerwise import train_layerwise
 from pgbn.training.merging import merge_topics
 from pgbn.training.new_rows import infer
@@ -13,7 +12,6 @@ from pgbn.training.training_result import LayerwiseTraining
 
 __all__ = [
     "Checkpoint",
-    "GrownNetwork",
     "LayerwiseTraining",
     "Priors",
     "Progress",

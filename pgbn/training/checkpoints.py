@@ -62,9 +62,9 @@ from pgbn.training.growing import Progress, family_of
 from pgbn.training.layerwise import train_settings
 from pgbn.training.settings import Settings, check_known
 from pgbn.training.start_from import find_start, read_training
+from pgbn.training.trained import check_shapes
 from pgbn.training.training_files import decode_networks, encode_networks
 from pgbn.training.training_result import LayerwiseTraining
-from pgbn.training.value_checks import check_shapes
 from pgbn.versions import __version__
 
 # ---- machine ------------------------------------------------------------------------------------
@@ -159,7 +159,7 @@ def encode_checkpoint(
         "machine": dict(this_machine()),
         "chain": chain_content(progress.chain),
         "networks": networks,
-        "names": getattr(progress.networks[-1], "vocabulary", None) if progress.networks else None,
+        "names": progress.networks[-1].vocabulary if progress.networks else None,
         **{name: getattr(progress, name) for name in PLACE},
         "trace": asdict(progress.trace),
     }
@@ -348,7 +348,7 @@ def train(
     check_known(arguments, _KEYWORDS)
     networks = find_start(start_from)
     start = networks[-1] if networks else None
-    settings = Settings.of(max_width, depth, **arguments, start=start)
+    settings = Settings(max_width, depth, **arguments, start=start)
     data = read_training(X, family_of(settings), executor_of(threads, executor))
     if settings.family is not None and vocabulary is not None:
         raise DataError("vocabulary: names of terms are for belief networks; leave it out")

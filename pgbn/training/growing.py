@@ -32,11 +32,11 @@ from pgbn.samplers.executor import Executor
 from pgbn.samplers.random import stream_key, word_of
 from pgbn.training.averages import Means, Trace, unit_counts
 from pgbn.training.family import Family
-from pgbn.training.grown import GrownNetwork
 from pgbn.training.kept_draws import is_kept, stacked
 from pgbn.training.settings import Settings
 from pgbn.training.surgery import State, grow, prune
 from pgbn.training.trained import TrainedNetwork, make_network, tokens_of_topics
+from pgbn.zoo import layers as layers_of_zoo
 
 # ---- new layer ----------------------------------------------------------------------------------
 #
@@ -135,37 +135,7 @@ def _parent(network: Network, name: str, slot: str) -> str:
     return network.wiring.polynomials[name, slot].names[0]
 
 
-def belief_network(
-    chain: Chain, means: Means, samples: int, trace: Trace, settings: Settings
-) -> TrainedNetwork:
-    """The network at the state of a chain, with means over some samples."""
-    network, state, found = chain.network, chain.values, means.over(samples)
-    observed = network.observed[0]
-    scores = [layer.scores for layer in layers_above(network, observed)]
-    *loadings, shapes = kept_nodes(network)
-    noise: Any = 1.0
-    if "noise" in network[observed].slots():
-        noise = state[_parent(network, observed, "noise")]
-    return TrainedNetwork(
-        phi=tuple(found[name] for name in loadings),
-        r=found[shapes],
-        c=np.array([np.median(state[_parent(network, name, "rate")]) for name in scores]),
-        eta=settings.eta,
-        link=settings.link,
-        noise=float(noise),
-        priors=settings.priors,
-        weights=tokens_of_topics(state[name] for name in scores),
-        traces=trace.arrays(),
-        state=state,
-        sweeps=chain.number + chain.sweeps,
-        draws=stacked(means.draws),
-    )
-
-
 # ---- growing ------------------------------------------------------------------------------------
-
-
-Trained = TrainedNetwork | GrownNetwork
 
 
 @dataclass(frozen=True)
@@ -175,7 +145,7 @@ class Progress(Event):
     ``phase`` is "burn_in" or "collect"; ``networks`` are those of fewer layers.
     """
 
-    networks: tuple[Trained, ...]
+    networks: tuple[TrainedNetwork, ...]
     trace: Trace
     means: Means
 
@@ -200,7 +170,7 @@ class Plan:
     executor: Executor
     callbacks: list[Callable[[Progress], None]]
     clock: Clock
-    networks: list[Trained]
+    networks: list[TrainedNetwork]
 
     def set_clock(self, resume: Progress | None) -> None:
         """Count the sweeps that are left to do; of a training that was stopped, all that it has,
@@ -264,10 +234,10 @@ def run_plan(plan: Plan, data: Mapping[str, Cells], resume: Progress | None) -> 
     return f"depth {depth} reached"
 
 
-def named_as(other: Trained | None, network: Trained) -> Trained:
+def named_as(other: TrainedNetwork | None, network: TrainedNetwork) -> TrainedNetwork:
     """A network with the names that another has: those of the terms, and those that a reader gave
     to topics, of layers that are as wide."""
-    if not isinstance(other, TrainedNetwork) or not isinstance(network, TrainedNetwork):
+    if other is None or not other.link:
         return network
     alike = [t for t, pair in enumerate(zip(other.widths, network.widths, strict=False), 1)
              if pair[0] == pair[1]]  # fmt: skip
@@ -283,7 +253,7 @@ def total_of(data: Mapping[str, Cells]) -> float:
 
 
 def why_full(
-    network: Trained, counts: float, min_width: int, min_count: int, known: str = ""
+    network: TrainedNetwork, counts: float, min_width: int, min_count: int, known: str = ""
 ) -> str:
     """Why a network with such ``counts`` in its top layer gets no further one; "" if it may."""
     layer, width = network.depth, network.widths[-1]
@@ -294,7 +264,9 @@ def why_full(
     return ""
 
 
-def why_start_is_full(start: Trained, total: float, min_width: int, min_count: int = 1) -> str:
+def why_start_is_full(
+    start: TrainedNetwork, total: float, min_width: int, min_count: int = 1
+) -> str:
     """The same for a network to go on from, by the ``total`` of the data: the counts of the first
     layer are those of the data, and the layers above have no more. What other links have instead
     is not known, but data that are all 0 have none."""
@@ -307,8 +279,8 @@ def why_start_is_full(start: Trained, total: float, min_width: int, min_count: i
 
 
 def _add_layer(
-    plan: Plan, data: Mapping[str, Cells], below: Trained | None, at: Progress | None
-) -> tuple[Trained, int]:
+    plan: Plan, data: Mapping[str, Cells], below: TrainedNetwork | None, at: Progress | None
+) -> tuple[TrainedNetwork, int]:
     """Grow, burn in, prune, collect; also the total count of the new layer."""
     settings, family = plan.settings, plan.family
     before = below.widths if below else ()
@@ -346,7 +318,9 @@ def prune_units(network: Network, state: State, units: Units, keep: NDArray[np.b
     return state
 
 
-def _go_on(plan: Plan, data: Mapping[str, Cells], network: Trained, at: Progress | None) -> Trained:
+def _go_on(
+    plan: Plan, data: Mapping[str, Cells], network: TrainedNetwork, at: Progress | None
+) -> TrainedNetwork:
     """C_T sweeps more of a whole network."""
     if at is not None:
         return _collect(plan, at.chain, at.trace, network.depth, network.sweeps, at)
@@ -362,7 +336,7 @@ def _go_on(plan: Plan, data: Mapping[str, Cells], network: Trained, at: Progress
 
 def _collect(
     plan: Plan, chain: Chain, trace: Trace, depth: int, sweeps: int, at: Progress | None = None
-) -> Trained:
+) -> TrainedNetwork:
     """Run C_T sweeps and take the parameters from the last of them."""
     means, done = (Means(), 0) if at is None else (at.means, at.sweep)
     _run(plan, chain, trace, means, depth, "collect", done)
@@ -373,26 +347,38 @@ def _collect(
 
 def averaged(chain: Chain, settings: Settings) -> list[str]:
     """The nodes of which means are kept."""
-    if settings.family is None:
+    if settings.link:
         return kept_nodes(chain.network)
-    return settings.family.shared(chain.network)
+    return family_of(settings).shared(chain.network)
 
 
 def trained_at(
     chain: Chain, means: Means, samples: int, trace: Trace, settings: Settings
-) -> Trained:
+) -> TrainedNetwork:
     """The network at the state of a chain of ``settings.depth`` layers, with means over some
     samples."""
+    network, state, found = chain.network, chain.values, means.over(samples)
+    belief: dict[str, Any] = {}
     if settings.family is None:
-        return belief_network(chain, means, samples, trace, settings)
-    return GrownNetwork(
-        model=chain.network,
-        layers=settings.family.layers(settings.depth),
-        means=means.over(samples),
+        scores = [layer.scores for layer in layers_above(network, network.observed[0])]
+        rates = [state[_parent(network, name, "rate")] for name in scores]
+        belief = {
+            "link": settings.link,
+            "priors": settings.priors,
+            "c": np.array([np.median(rate) for rate in rates]),
+            "weights": tokens_of_topics(state[name] for name in scores),
+        }
+        if layers_of_zoo.NOISE in state:
+            found[layers_of_zoo.NOISE] = state[layers_of_zoo.NOISE]
+    return TrainedNetwork(
+        model=network,
+        layers=family_of(settings).layers(settings.depth),
+        means=found,
         traces=trace.arrays(),
-        state=chain.values,
+        state=state,
         sweeps=chain.number + chain.sweeps,
         draws=stacked(means.draws),
+        **belief,
     )
 
 

@@ -49,14 +49,11 @@ def each_draw(model: TrainedNetwork) -> tuple[TrainedNetwork, ...]:
     network itself if it kept none."""
     if not model.draws:
         return (model,)
-    names = [layers.phi(t) for t in range(1, model.depth + 1)]
-    noise = model.draws.get(layers.NOISE)
+    at = {name: model.draws[name] for name in model.means if name in model.draws}
     return tuple(
         replace(
             model,
-            phi=tuple(model.draws[name][s] for name in names),
-            r=model.draws[layers.TOP_SHAPE][s],
-            noise=model.noise if noise is None else float(noise[s]),
+            means={**model.means, **{name: stack[s] for name, stack in at.items()}},
             draws={},
             state={},
         )
@@ -67,9 +64,7 @@ def each_draw(model: TrainedNetwork) -> tuple[TrainedNetwork, ...]:
 def given_stacks(model: TrainedNetwork) -> dict[str, NDArray[np.float64]]:
     """Φ, r and the noise as new rows are given them: the draws that were kept, else the single
     values, each with the draw as the first axis."""
-    single = {layers.phi(t): phi for t, phi in enumerate(model.phi, 1)}
-    single |= {layers.TOP_SHAPE: model.r, layers.NOISE: np.array(model.noise)}
-    return {name: model.draws.get(name, value[None]) for name, value in single.items()}
+    return {name: model.draws.get(name, value[None]) for name, value in model.means.items()}
 
 
 def check_draws_fit(

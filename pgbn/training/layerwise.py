@@ -26,7 +26,6 @@ from pgbn.training.growing import (
     run_plan,
     trained_at,
 )
-from pgbn.training.grown import GrownNetwork
 from pgbn.training.kept_draws import check_draws_fit
 from pgbn.training.settings import Settings
 from pgbn.training.start_from import (
@@ -103,7 +102,7 @@ def train_layerwise(
     a callback saw a training with the same arguments: see `pgbn.checkpoint`.
     """
     networks = find_start(start_from) if resume is None else networks_of(resume)
-    settings = Settings.of(
+    settings = Settings(
         max_width, depth, eta=eta, burn_in=burn_in, collect=collect, link=link, seed=seed,
         layer1=layer1, average=average, min_width=min_width, min_count=min_count,
         trace_every=trace_every, priors=priors, keep_states=keep_states, keep_draws=keep_draws,
@@ -125,7 +124,7 @@ def train_layerwise(
 def train_settings(
     settings: Settings,
     X: Any,
-    networks: Sequence[TrainedNetwork | GrownNetwork] = (),
+    networks: Sequence[TrainedNetwork] = (),
     *,
     resume: Progress | None = None,
     callback: Callable[[Progress], None] | None = None,
@@ -167,7 +166,7 @@ def _named(training: LayerwiseTraining, data: Mapping[str, Cells]) -> LayerwiseT
     """With the names of the terms that the data bring with them, so that new documents are matched
     by name; those that are known already stay."""
     deepest = training.deepest
-    if isinstance(deepest, GrownNetwork) or deepest.vocabulary is not None:
+    if not deepest.link or deepest.vocabulary is not None:
         return training
     return training.with_vocabulary(term_labels(next(iter(data.values()))))
 

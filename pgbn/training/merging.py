@@ -16,7 +16,6 @@ before.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from typing import Any
 
 import networkx as nx
@@ -64,8 +63,7 @@ def merge_topics(model: Any, groups: Iterable[Any], layer: int = 1) -> TrainedNe
         phi[layer] = _summed(phi[layer], joined, 1)
     else:
         r = _summed(r, joined, 0)
-    merged: TrainedNetwork = replace(
-        model,
+    merged: TrainedNetwork = model.with_topics(
         phi=tuple(phi),
         r=r,
         weights=tuple(sums),

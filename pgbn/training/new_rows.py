@@ -80,7 +80,7 @@ def infer(
     wanted = Wanted(names, proportions=True, values=check_flag("units", units))
     cells, unknown_terms, unknown_tokens = read_new_documents(model, X, terms, vocabulary)
     network, link = row_network(model.network(), layers_of_zoo.DOCUMENT), get_link(model.link)
-    given = {name: stack for name, stack in given_stacks(model).items() if name in network.held}
+    given = given_stacks(model)
     burn_in_each, _ = sweeps_each(int(burn_in), 1, len(given[layers_of_zoo.TOP_SHAPE]))
     held = GivenBlocks(given, burn_in_each, int(samples), burn_in_each)
     found = sample_rows(

@@ -1,6 +1,6 @@
 """The settings of a layer-wise training, resolved once: checked, and complete.
 
-    Settings.of(100, 3, burn_in=[300, 200, 100])      # from the arguments of `train_layerwise`
+    Settings(100, 3, burn_in=[300, 200, 100])         # from the arguments of `train_layerwise`
     Settings.from_content(settings.content())         # to JSON, in a checkpoint, and back
 
 Whoever trains hands over a `Settings`; nobody else checks or completes what a user gave.
@@ -9,9 +9,8 @@ Whoever trains hands over a `Settings`; nobody else checks or completes what a u
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import InitVar, asdict, dataclass, fields, replace
 from itertools import pairwise
-from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -28,23 +27,29 @@ from pgbn.checks import (
 )
 from pgbn.errors import DataError, did_you_mean
 from pgbn.training.family import Build, Family, read_family
-from pgbn.training.grown import GrownNetwork
 from pgbn.training.trained import Priors, TrainedNetwork, read_priors
 from pgbn.zoo.arguments import check_link
 
-# ---- per layer ----------------------------------------------------------------------------------
-#
-# Arguments that are one number, or one for each layer.
+_DEFAULT_ETA = 0.05
+_PER_LAYER = ("eta", "burn_in", "collect")
+_OF_BELIEF = ("eta", "link", "priors")
+
+
+def _as_list(value: Any) -> Any:
+    return value.tolist() if isinstance(value, np.ndarray) and value.ndim == 1 else value
+
+
+def _is_list(value: Any) -> bool:
+    return isinstance(value, Sequence) and not isinstance(value, (str, bytes))
 
 
 def budgets(name: str, value: Any, depth: int) -> int | tuple[int, ...]:
     """How wide layers may be: one number for the first of them, where K_t ≤ K_{t−1} above it, or
     numbers that do not grow, one for each layer (those beyond ``depth`` are not used)."""
-    if isinstance(value, np.ndarray) and value.ndim == 1:
-        value = value.tolist()
+    value = _as_list(value)
     if is_integral(value) and value >= 1:
         return int(value)
-    if not isinstance(value, Sequence) or isinstance(value, (str, bytes)):
+    if not _is_list(value):
         raise DataError(
             f"{name}={value!r} must be an integer of at least 1, or one such for each layer, as in "
             f"{name}=(100, 30, 10)"
@@ -66,32 +71,41 @@ def budgets(name: str, value: Any, depth: int) -> int | tuple[int, ...]:
     return each
 
 
-def layers_asked(max_width: Any, depth: Any) -> Any:
-    """How many layers are asked for: ``depth``, or, where it is None, as many as ``max_width`` has
-    budgets; of one number, the default."""
-    if depth is not None:
-        return depth
-    each = np.ndim(max_width) == 1 if isinstance(max_width, np.ndarray) else None
-    if each or (isinstance(max_width, Sequence) and not isinstance(max_width, (str, bytes))):
-        return max(len(max_width), 1)
-    return DEPTH
+def layers_asked(max_width: Any, depth: Any) -> int:
+    """How many layers are asked for, at most: ``depth``, or, where it is None, as many as
+    ``max_width`` has budgets; of one number, the default."""
+    if depth is None:
+        widths = _as_list(max_width)
+        depth = max(len(widths), 1) if _is_list(widths) else DEPTH
+    if check_integer("depth", depth, 1) > MOST_LAYERS:
+        raise DataError(f"depth={depth!r} must be at most {MOST_LAYERS}")
+    return int(depth)
 
 
-def integers(name: str, value: Any, depth: int, least: int = 1) -> tuple[int, ...]:
-    """An integer for every layer."""
-    each = [value] * depth if is_integral(value) else _list(name, value, depth)
-    if not all(is_integral(number) and number >= least for number in each):
+def _each_layer(name: str, value: Any, depth: int) -> list[Any]:
+    """One number for every layer: a list that is too short or too long is a mistake."""
+    if is_finite_number(value) or value is None or isinstance(value, (bool, float)):
+        return [value] * depth
+    each = _as_list(value)
+    if not _is_list(each) or len(each) != depth:
+        layers = f"each of {depth} layers" if depth > 1 else "the one layer"
+        raise DataError(f"{name}={value!r}: give one number, or one for {layers}")
+    return list(each)
+
+
+def _integers(name: str, value: Any, depth: int) -> tuple[int, ...]:
+    each = _each_layer(name, value, depth)
+    if not all(is_integral(number) and number >= 1 for number in each):
         raise DataError(
-            f"{name}={value!r} must be an integer of at least {least}, or one such for each layer"
+            f"{name}={value!r} must be an integer of at least 1, or one such for each layer"
         )
     if any(number >= 2**63 for number in each):  # what no array or loop can have
         raise DataError(f"{name}={value!r:.60}: give numbers below 2^63")
     return tuple(int(number) for number in each)
 
 
-def positives(name: str, value: Any, depth: int) -> tuple[float, ...]:
-    """A positive number for every layer."""
-    each = [value] * depth if isinstance(value, Real) else _list(name, value, depth)
+def _positives(name: str, value: Any, depth: int) -> tuple[float, ...]:
+    each = _each_layer(name, value, depth)
     if not all(is_finite_number(number) and float(number) > 0 for number in each):
         raise DataError(
             f"{name}={value!r} must be positive and finite, one number or one for each layer"
@@ -99,113 +113,83 @@ def positives(name: str, value: Any, depth: int) -> tuple[float, ...]:
     return tuple(float(number) for number in each)
 
 
-def _list(name: str, value: Any, depth: int) -> list[Any]:
-    """A list as long as the network is deep: what is too short or too long is a mistake."""
-    if isinstance(value, np.ndarray) and value.ndim == 1:
-        value = value.tolist()
-    if not isinstance(value, Sequence) or isinstance(value, str) or len(value) != depth:
-        layers = f"each of {depth} layers" if depth > 1 else "the one layer"
-        raise DataError(f"{name}={value!r}: give one number, or one for {layers}")
-    return list(value)
-
-
-# ---- settings -----------------------------------------------------------------------------------
-
-
-_DEFAULT_ETA = 0.05
-_PER_LAYER = ("eta", "burn_in", "collect")
-_OF_FAMILY = ("eta", "link", "priors")
-
-
 @dataclass(frozen=True)
 class Settings:
-    """What is trained and for how long: the arguments of `train_layerwise` that decide the result.
+    """What is trained and for how long: the arguments of `train_layerwise` that decide the result,
+    with the meaning and the defaults that they have there. ``start`` is the network to continue
+    from, whose eta and priors are taken where none are given.
 
     Invariant: ``eta``, ``burn_in`` (B_t) and ``collect`` (C_t) have one entry for each of the
-    ``depth`` layers, and no entry is left open but ``layer1``, which may be "auto". A ``family``
-    has its own eta, link and priors: there are none here then.
+    ``depth`` layers, and no entry is left open but ``layer1``, which may be "auto" and is checked
+    with the network and the data. A ``family`` has its own eta, link and priors: there are none
+    here then.
     """
 
-    max_width: int | tuple[int, ...]
+    max_width: Any
     depth: int
-    eta: tuple[float, ...]
-    burn_in: tuple[int, ...]
-    collect: tuple[int, ...]
-    link: str
-    seed: int
-    layer1: str
-    average: int
-    min_width: int
-    min_count: int
-    trace_every: int
-    priors: Priors
-    keep_states: bool
+    eta: Any = None
+    burn_in: Any = 1000
+    collect: Any = 500
+    link: str = "poisson"
+    seed: int = 0
+    layer1: str = "auto"
+    average: int = 1
+    min_width: int = 4
+    min_count: int = 1
+    trace_every: int = 10
+    priors: Any = None
+    keep_states: bool = False
     keep_draws: int = 0
-    family: Family | None = None
+    family: Any = None
+    start: InitVar[TrainedNetwork | None] = None
 
-    @classmethod
-    def of(
-        cls,
-        max_width: int | Sequence[int],
-        depth: int,
-        *,
-        eta: float | Sequence[float] | None = None,
-        burn_in: int | Sequence[int] = 1000,
-        collect: int | Sequence[int] = 500,
-        link: str = "poisson",
-        seed: int = 0,
-        layer1: str = "auto",
-        average: int = 1,
-        min_width: int = 4,
-        min_count: int = 1,
-        trace_every: int = 10,
-        priors: Priors | None = None,
-        keep_states: bool = False,
-        keep_draws: int = 0,
-        family: Build | Family | None = None,
-        start: TrainedNetwork | GrownNetwork | None = None,
-    ) -> Settings:
-        """From arguments, with the meaning and the defaults that they have in `train_layerwise`.
-        ``start`` is the network to go on from, whose eta and priors are taken where none are
-        given."""
-        depth = check_depth(depth)
-        each = integers("collect", collect, depth)
-        if not isinstance(priors, Priors | None):
-            raise DataError(f"priors={priors!r}: give pgbn.Priors(...), or None for the paper's")
-        if family is not None:
-            _refuse_beside_family(eta=eta, link=None if link == "poisson" else link, priors=priors)
-            eta, link, priors = (), "", Priors()
-            family = family if isinstance(family, Family) else Family(family)
-        elif isinstance(start, GrownNetwork):
+    def __post_init__(self, start: TrainedNetwork | None) -> None:
+        depth = layers_asked(None, self.depth)
+        found: dict[str, Any] = {
+            "depth": depth,
+            "burn_in": _integers("burn_in", self.burn_in, depth),
+            "collect": _integers("collect", self.collect, depth),
+            "max_width": budgets("max_width", self.max_width, depth),
+            "seed": check_seed(self.seed),
+            "keep_states": check_flag("keep_states", self.keep_states),
+            **(self._of_family() if self.family is not None else self._of_belief(start, depth)),
+        }
+        least = {"average": 1, "min_width": 0, "min_count": 0, "trace_every": 0, "keep_draws": 0}
+        found |= {name: check_integer(name, getattr(self, name), n) for name, n in least.items()}
+        for name, remedy in (("average", ""), ("keep_draws", ": of a sweep one draw can be kept")):
+            if found[name] > min(found["collect"]):
+                raise DataError(
+                    f"{name}={found[name]!r} must be at most collect={self.collect!r}{remedy}"
+                )
+        for name, value in found.items():
+            object.__setattr__(self, name, value)
+
+    def _of_family(self) -> dict[str, Any]:
+        """A family, beside which nothing is given that a belief network takes."""
+        for name, none in (("eta", (None, ())), ("link", ("poisson", "")), ("priors", (None,))):
+            value = getattr(self, name)
+            if not any(value is each or value == each for each in none):
+                raise DataError(
+                    f"{name}={value!r}: an argument of the belief network; with family= leave it "
+                    "out, and let the family set it"
+                )
+        family = self.family if isinstance(self.family, Family) else Family(self.family)
+        return {"eta": (), "link": "", "priors": None, "family": family}
+
+    def _of_belief(self, start: TrainedNetwork | None, depth: int) -> dict[str, Any]:
+        """What the belief network has; further layers have the topmost eta of ``start``."""
+        if start is not None and not start.link:
             raise DataError(f"start_from: {start!r} is of a family of its own; give it as family=")
-        elif start is not None:
-            eta = _eta(start.eta, depth) if eta is None else eta
-            priors = priors or start.priors
-        if check_integer("average", average, 1) > min(each):
-            raise DataError(f"average={average!r} must be at most collect={collect!r}")
-        if check_integer("keep_draws", keep_draws, 0) > min(each):
+        if not isinstance(self.priors, Priors | None):
             raise DataError(
-                f"keep_draws={keep_draws!r} must be at most collect={collect!r}: of a sweep one "
-                "draw can be kept"
+                f"priors={self.priors!r}: give pgbn.Priors(...), or None for the paper's"
             )
-        return cls(
-            max_width=budgets("max_width", max_width, depth),
-            depth=depth,
-            eta=() if family else positives("eta", _DEFAULT_ETA if eta is None else eta, depth),
-            burn_in=integers("burn_in", burn_in, depth),
-            collect=each,
-            link="" if family else check_link(link),
-            seed=check_seed(seed),
-            layer1=layer1,  # checked with the network and the data, which it must fit
-            average=int(average),
-            min_width=check_integer("min_width", min_width, 0),
-            min_count=check_integer("min_count", min_count, 0),
-            trace_every=check_integer("trace_every", trace_every, 0),
-            priors=priors or Priors(),
-            keep_states=check_flag("keep_states", keep_states),
-            keep_draws=int(keep_draws),
-            family=family,
-        )
+        eta: Any = _DEFAULT_ETA if self.eta is None else self.eta
+        if start is not None and self.eta is None:
+            eta = (*start.eta, *[start.eta[-1]] * depth)[:depth]
+        priors = self.priors or (start.priors if start is not None else Priors())
+        return {"eta": _positives("eta", eta, depth), "link": check_link(self.link),
+                "priors": priors}  # fmt: skip
 
     def first(self, depth: int) -> Settings:
         """The same for the first layers only."""
@@ -218,21 +202,23 @@ class Settings:
         one, and no wider than the layer that it stands on (K_t ≤ K_{t−1})."""
         if isinstance(self.max_width, int):
             return below[-1] if below else self.max_width
-        return min((self.max_width[len(below)], *below[-1:]))
+        return int(min((self.max_width[len(below)], *below[-1:])))
 
     # ---- JSON -------------------------------------------------------------------------
 
     def content(self) -> dict[str, Any]:
         """As JSON; what is the same in all layers is one number."""
-        content = asdict(replace(self, family=None))
-        del content["family"]
-        if self.family is not None:
-            for name in _OF_FAMILY:
-                del content[name]
+        content = {entry.name: getattr(self, entry.name) for entry in fields(self)}
+        if self.family is None:
+            del content["family"]
+            content["priors"] = asdict(self.priors)
+        else:
             content["family"] = self.family.content()
+            for name in _OF_BELIEF:
+                del content[name]
         for name in (name for name in _PER_LAYER if name in content):
-            numbers = list(content[name])
-            content[name] = numbers[0] if len(set(numbers)) == 1 else numbers
+            each = list(content[name])
+            content[name] = each[0] if len(set(each)) == 1 else each
         if not self.keep_draws:  # as files were before draws could be kept
             del content["keep_draws"]
         if not isinstance(self.max_width, int):
@@ -242,7 +228,7 @@ class Settings:
     @classmethod
     def from_content(cls, content: Mapping[str, Any], build: Build | None = None) -> Settings:
         """From JSON. Versions that left out eta and priors trained with the defaults, whatever
-        network they went on from. ``build`` is the family, where files cannot hold it."""
+        network they continued from. ``build`` is the family, where files cannot hold it."""
         check_known(content)
         given = {name: value for name, value in content.items() if value is not None}
         if "priors" in given:
@@ -252,13 +238,13 @@ class Settings:
         elif build is not None:
             raise DataError("family: this training is of a belief network; leave it out")
         try:
-            return cls.of(**given)
+            return cls(**given)
         except TypeError as error:  # a file may lack an argument, or have any in its place
             raise DataError(f"arguments of a training that are damaged: {error}") from error
 
 
 def check_known(arguments: Mapping[str, Any], others: Sequence[str] = ()) -> None:
-    """Refuse what is the name of no setting, nor of ``others``."""
+    """Reject what is the name of no setting, nor of ``others``."""
     known = [*(field.name for field in fields(Settings)), *others]
     for name in arguments:
         if name not in known:
@@ -268,27 +254,3 @@ def check_known(arguments: Mapping[str, Any], others: Sequence[str] = ()) -> Non
                 else did_you_mean(name, known)
             )
             raise DataError(f"train: no argument is called {name!r}.{hint}")
-
-
-def check_depth(depth: Any) -> int:
-    """The number of layers, at most."""
-    if check_integer("depth", depth, 1) > MOST_LAYERS:
-        raise DataError(f"depth={depth!r} must be at most {MOST_LAYERS}")
-    return int(depth)
-
-
-def _eta(start: tuple[float, ...], depth: int) -> tuple[float, ...]:
-    """η of every layer where none is given: those of the network to go on from, whose topmost is
-    that of further layers; of a network that does not tell, the default."""
-    known = start or (_DEFAULT_ETA,)
-    return (*known, *[known[-1]] * depth)[:depth]
-
-
-def _refuse_beside_family(**given: Any) -> None:
-    """Refuse what a belief network takes, where another family is grown."""
-    for name, value in given.items():
-        if value is not None:
-            raise DataError(
-                f"{name}={value!r}: an argument of the belief network; with family= leave it out, "
-                "and let the family set it"
-            )

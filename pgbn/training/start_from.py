@@ -22,7 +22,6 @@ from pgbn.samplers.executor import SERIAL, Executor
 from pgbn.storage.blocks import Corpus
 from pgbn.training.family import Family
 from pgbn.training.growing import Progress
-from pgbn.training.grown import GrownNetwork
 from pgbn.training.settings import Settings
 from pgbn.training.trained import TrainedNetwork
 from pgbn.training.training_result import LayerwiseTraining
@@ -63,7 +62,7 @@ def only_data_node(network: Network) -> Observed:
     return renamed
 
 
-def find_start(start: Any) -> list[TrainedNetwork | GrownNetwork]:
+def find_start(start: Any) -> list[TrainedNetwork]:
     """The networks that ``start_from`` stands for; none if it is left out."""
     if start is None:
         return []
@@ -74,7 +73,7 @@ def find_start(start: Any) -> list[TrainedNetwork | GrownNetwork]:
         found = load(check_path("start_from", start))
     found = getattr(found, "training_", found)  # of an estimator
     networks = list(found) if isinstance(found, LayerwiseTraining) else [found]
-    if not isinstance(networks[-1], (TrainedNetwork, GrownNetwork)):
+    if not isinstance(networks[-1], TrainedNetwork):
         held = "" if found is start else f" holds a {type(found).__name__}"
         raise DataError(
             f"start_from={start!r:.80}{held}: give a trained network, a training, a fitted "
@@ -83,11 +82,9 @@ def find_start(start: Any) -> list[TrainedNetwork | GrownNetwork]:
     return networks
 
 
-def check_start(
-    last: TrainedNetwork | GrownNetwork, data: Mapping[str, Cells], settings: Settings
-) -> None:
+def check_start(last: TrainedNetwork, data: Mapping[str, Cells], settings: Settings) -> None:
     """The network to go on from must fit the data and what is to be trained."""
-    if isinstance(last, TrainedNetwork) and settings.family is None and last.link != settings.link:
+    if settings.family is None and last.link != settings.link:
         raise DataError(f"start_from: its link is {last.link!r}, not link={settings.link!r}")
     if last.depth > settings.depth:
         raise DataError(
@@ -114,7 +111,7 @@ def check_start(
                     f"start_from: trained on data with {sizes[dim]} entries along {dim!r}, but X "
                     f"has {size}; give the same X"
                 )
-    if isinstance(last, TrainedNetwork) and last.vocabulary is not None:
+    if last.vocabulary is not None:
         for cells in data.values():
             names = {cells.dims[-1]: last.vocabulary}
             same_labels("X", cells.labels, names, "the documents of start_from")
@@ -142,7 +139,7 @@ def _check_member(argument: str, network: Network, widths: tuple[int, ...], fami
         )
 
 
-def networks_of(resume: Any) -> list[TrainedNetwork | GrownNetwork]:
+def networks_of(resume: Any) -> list[TrainedNetwork]:
     """The networks that a training had when it was stopped."""
     if not isinstance(resume, Progress):
         raise DataError(

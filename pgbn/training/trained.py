@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pgbn.checks import check_names, is_integral, numbers
+from pgbn.checks import check_names, is_finite_number, is_integral, listed, numbers
 from pgbn.errors import DataError, NetworkError
-from pgbn.training.grown import GrownNetwork
+from pgbn.nodes.base import Latent
 from pgbn.training.training_result import Reportable
-from pgbn.training.value_checks import LARGEST, check_parts
 from pgbn.zoo import layers
 from pgbn.zoo.arguments import check_prior
 from pgbn.zoo.links import get_link, link_names
@@ -25,7 +24,12 @@ if TYPE_CHECKING:
     from pgbn.nodes.base import Observed
 
 
+Matrix = NDArray[np.float64]
+Arrays = Mapping[str, Matrix]
+
+LARGEST = 1e150  # products of two such numbers are finite
 MOST_DRAWN = 1e9  # of r, where counts are drawn: they grow with it, and the time with their root
+ROWS = 4096  # of units, at once: they may be on disk
 
 
 @dataclass(frozen=True)
@@ -59,59 +63,140 @@ def read_priors(content: Mapping[str, Any]) -> Priors:
 
 @dataclass(frozen=True)
 class TrainedNetwork(Reportable):
-    """A PGBN of T layers with its parameters fixed.
+    """A network of T layers with its parameters fixed: a belief network, or one of any family.
 
-    ``phi[t-1]`` is Φ^(t), (K_t, K_{t-1}), K_0 = V: rows are topics and sum to one. ``r`` are
-    the shapes of the top layer, ``c[t-2]`` is the median over the training documents of
-    c^(t)_j, t = 2…T+1. ``weights[t-1]`` are the tokens that each topic accounts for at the last
-    sweep, see `pgbn.training.trained`. ``traces`` has arrays "sweep", "log_likelihood", "width"
-    (active factors of the top layer) and, after `pgbn.merge_topics`, "before_merging", 1 for what
-    is from before. ``state`` is the last state of the chain, to go on from; it
-    may be empty. ``sweeps`` were run in all. ``labels`` are names of topics (layer, number) that a
-    reader has given, see `with_labels`. ``vocabulary`` are the names of the terms, if it was saved
-    with them: lists of topics and reports use them. ``draws`` are those that ``keep_draws`` asked
-    for, by node, with the draw as the first axis.
+    ``model`` is the network of nodes, ``layers`` are the dims of the units of its layers, from the
+    data up. ``means`` are the posterior means of nodes that all rows share, by name: of
+    proportions, given their counts; of others, the values of the last sweeps. ``traces`` has arrays
+    "sweep", "log_likelihood", "width" (active factors of the top layer) and, after
+    `pgbn.merge_topics`, "before_merging", 1 for what is from before. ``state`` is the last state of
+    the chain, to continue from; it may be empty. ``sweeps`` were run in all. ``draws`` are those
+    that ``keep_draws`` asked for, by node, with the draw as the first axis. New rows of any
+    network: ``trained.network().infer(data, given=trained.means)``, or ``given=trained.draws``.
+
+    A belief network has a ``link`` (others have ""), its ``priors``, ``phi``, ``r``, ``eta`` and
+    ``noise``. ``c[t-2]`` is the median over the training documents of c^(t)_j, t = 2…T+1.
+    ``weights[t-1]`` are the tokens that each topic accounts for at the last sweep, see
+    `tokens_of_topics`. ``labels`` are names of topics (layer, number) that a reader has given, see
+    `with_labels`. ``vocabulary`` are the names of the terms, if they are known: lists of topics and
+    reports use them. `of_topics` makes a belief network from its arrays.
     """
 
-    phi: tuple[NDArray[np.float64], ...]
-    r: NDArray[np.float64]
-    c: NDArray[np.float64]
-    eta: tuple[float, ...] = ()
-    link: str = "poisson"
-    noise: float = 1.0
-    priors: Priors = field(default_factory=Priors)
-    weights: tuple[NDArray[np.float64], ...] = ()
-    traces: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
-    state: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
+    model: Network
+    layers: tuple[str, ...]
+    means: Arrays
+    traces: Arrays = field(default_factory=dict)
+    state: Arrays = field(default_factory=dict)
     sweeps: int = 0
+    draws: Arrays = field(default_factory=dict)
+    link: str = ""
+    priors: Priors = field(default_factory=Priors)
+    c: Matrix = field(default_factory=lambda: np.zeros(0))
+    weights: tuple[Matrix, ...] = ()
     labels: Mapping[tuple[int, int], str] = field(default_factory=dict)
     vocabulary: Sequence[str] | None = None
-    draws: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
+
+    @classmethod
+    def of_topics(
+        cls,
+        phi: Sequence[Matrix],
+        r: Matrix,
+        c: Matrix,
+        *,
+        eta: Sequence[float] = (),
+        link: str = "poisson",
+        noise: float = 1.0,
+        priors: Priors | None = None,
+        **others: Any,
+    ) -> TrainedNetwork:
+        """A belief network from its arrays. ``phi[t-1]`` is Φ^(t), (K_t, K_{t-1}), K_0 = V: rows
+        are topics and sum to one. ``r`` are the shapes of the top layer. ``eta`` is 0.05 where it
+        is left out. ``others`` are further fields."""
+        priors = Priors() if priors is None else priors
+        if not isinstance(priors, Priors):
+            raise DataError(f"TrainedNetwork: priors={priors!r:.60}: give pgbn.Priors(...)")
+        check_known_link(link)
+        _check_positive("eta", eta)
+        _check_positive("noise", (noise,))
+        loadings = _check_topics(phi)
+        widths = tuple(map(len, loadings))
+        means = {layers.phi(t): array for t, array in enumerate(loadings, 1)}
+        means[layers.TOP_SHAPE] = _numbers("r", r)
+        if means[layers.TOP_SHAPE].shape != widths[-1:]:
+            shape = means[layers.TOP_SHAPE].shape
+            raise DataError(f"TrainedNetwork: r has shape {shape}, expected {widths[-1:]}")
+        if get_link(link).noise:
+            means[layers.NOISE] = np.array(float(noise))
+        return cls(
+            model=make_network(widths, tuple(eta) or 0.05, link, priors),
+            layers=tuple(layers.topic(t) for t in range(1, len(widths) + 1)),
+            means=means,
+            link=link,
+            priors=priors,
+            c=c,
+            **others,
+        )
 
     def __post_init__(self) -> None:
-        for name in ("phi", "weights"):
-            given = getattr(self, name)
-            if not isinstance(given, (tuple, list)):
+        for name in ("means", "traces", "state", "draws", "labels"):
+            if not isinstance(given := getattr(self, name), Mapping):
+                raise DataError(f"TrainedNetwork: {name} is {type(given).__name__}; give a dict")
+        if not is_integral(self.sweeps) or not 0 <= self.sweeps < 2**63:
+            raise DataError(f"TrainedNetwork: sweeps={self.sweeps!r:.60}: give a number from 0 on")
+        dims = listed("TrainedNetwork: layers", self.layers, "give the dims of the units")
+        object.__setattr__(self, "layers", tuple(dims))
+        for dim in self.layers:
+            if not isinstance(dim, str) or dim not in self.model.sizes:
+                raise DataError(f"TrainedNetwork: the network has no dim {dim!r} of a known size")
+        means = {name: _numbers(f"means: {name}", value) for name, value in self.means.items()}
+        object.__setattr__(self, "means", means)
+        sizes = check_shapes("TrainedNetwork: means", self.model, means)
+        if self.link:
+            self._check_belief()
+        for name, value in means.items():
+            node = self.model[name]
+            complaint = node.refuses(value) if isinstance(node, Latent) else None
+            if complaint:
+                raise DataError(f"TrainedNetwork: means: {name} {complaint}")
+        sizes = check_shapes("TrainedNetwork: state", self.model, self.state, sizes)
+        for name, value in self.state.items():
+            if not np.isfinite(value).all():
                 raise DataError(
-                    f"TrainedNetwork: {name} is {type(given).__name__}; give a tuple, with one "
-                    "array for each layer"
+                    f"TrainedNetwork: state[{name!r}] has values that no chain has; give finite "
+                    "numbers"
                 )
-            arrays = (_numbers(f"{name}[{t}]", array) for t, array in enumerate(given))
-            object.__setattr__(self, name, tuple(arrays))
-        for name in ("r", "c"):
-            object.__setattr__(self, name, _numbers(name, getattr(self, name)))
-        self._check_layers()
-        _check_link(self.link)
+        check_shapes("TrainedNetwork: draws", self.model, self.draws, sizes, before=("draw",))
+        _check_traces(self.traces)
+
+    def _check_belief(self) -> None:
+        """What a belief network has beyond others fits its layers."""
+        check_known_link(self.link)
+        for prior in fields(self.priors):
+            _check_positive(f"priors: {prior.name}", getattr(self.priors, prior.name))
         most = LARGEST if get_link(self.link).is_counts else MOST_DRAWN
         if not ((self.r >= 0) & (self.r <= most)).all():
             raise DataError(f"TrainedNetwork: r={self.r}: give finite numbers from 0 to {most:g}")
-        if not (self.c >= 0).all():
+        expected = {"c": (_numbers("c", self.c), (self.depth,))}
+        if not isinstance(self.weights, (tuple, list)) or len(self.weights) not in (0, self.depth):
+            raise DataError(
+                f"TrainedNetwork: weights of {np.size(self.weights)} layers, not {self.depth}"
+            )
+        for t, (weight, width) in enumerate(zip(self.weights, self.widths, strict=False)):
+            expected[f"weights[{t}]"] = (_numbers(f"weights[{t}]", weight), (width,))
+        for name, (array, shape) in expected.items():
+            if array.shape != shape:
+                raise DataError(f"TrainedNetwork: {name} has shape {array.shape}, expected {shape}")
+        c, *weights = (array for array, _ in expected.values())
+        if not (c >= 0).all():
             raise DataError(f"TrainedNetwork: c={self.c}: give numbers of at least 0")
-        check_parts(self)
+        object.__setattr__(self, "c", c)
+        object.__setattr__(self, "weights", tuple(weights))
+        for name in (*(layers.phi(t) for t in range(1, self.depth + 1)), layers.TOP_SHAPE):
+            if self.draws and name not in self.draws:
+                raise DataError(f"TrainedNetwork: draws have no {name}, but other nodes")
         if self.vocabulary is not None:
             names = check_names("vocabulary", self.vocabulary, self.vocabulary_size)
             object.__setattr__(self, "vocabulary", tuple(names))
-        self._check_draws()
         places = {(t, k) for t, width in enumerate(self.widths, 1) for k in range(width)}
         for place, text in self.labels.items():
             if place not in places or not isinstance(text, str):
@@ -120,66 +205,61 @@ class TrainedNetwork(Reportable):
                     f"1 to {self.depth} with {self.widths} topics"
                 )
 
-    def _check_layers(self) -> None:
-        """The arrays of the layers fit each other, and the rows of Φ sum to one."""
-        if not self.phi:
-            raise DataError("TrainedNetwork: phi is empty; give one matrix for each layer")
-        below = self.phi[0].shape[1] if self.phi[0].ndim == 2 else "terms"
-        for t, phi in enumerate(self.phi, 1):
-            if phi.ndim != 2 or phi.shape[1] != below:
-                raise DataError(
-                    f"TrainedNetwork: phi[{t - 1}] has shape {phi.shape}, expected (K{t}, {below})"
-                )
-            if not np.allclose(phi.sum(axis=1), 1.0, atol=1e-6) or (phi < 0).any():
-                raise DataError(f"TrainedNetwork: the rows of phi[{t - 1}] must sum to one")
-            below = phi.shape[0]
-        expected = {"r": (self.r, (below,)), "c": (self.c, (self.depth,))}
-        if self.weights:
-            if len(self.weights) != self.depth:
-                raise DataError(
-                    f"TrainedNetwork: weights of {len(self.weights)} layers, not {self.depth}"
-                )
-            pairs = enumerate(zip(self.weights, self.widths, strict=True))
-            expected |= {f"weights[{t}]": (array, (width,)) for t, (array, width) in pairs}
-        for name, (array, shape) in expected.items():
-            if array.shape != shape:
-                raise DataError(f"TrainedNetwork: {name} has shape {array.shape}, expected {shape}")
-
-    def _check_draws(self) -> None:
-        """As many draws of every node, of Φ and r in their shapes."""
-        if not self.draws:
-            return
-        arrays = {name: _numbers(f"draws[{name!r}]", array) for name, array in self.draws.items()}
-        expected = {layers.phi(t): phi.shape for t, phi in enumerate(self.phi, 1)}
-        expected[layers.TOP_SHAPE] = self.r.shape
-        kept = len(np.atleast_1d(next(iter(arrays.values()))))
-        for name in (*expected, *arrays):
-            shape = arrays[name].shape if name in arrays else "none"
-            want = (kept, *expected.get(name, arrays[name].shape[1:] if name in arrays else ()))
-            if shape != want:
-                raise DataError(
-                    f"TrainedNetwork: draws[{name!r}] has shape {shape}, expected {want}"
-                )
-        object.__setattr__(self, "draws", arrays)
-
     @property
     def depth(self) -> int:
         """The number of layers T."""
-        return len(self.phi)
+        return len(self.layers)
 
     @property
     def widths(self) -> tuple[int, ...]:
         """(K_1, …, K_T)."""
-        return tuple(phi.shape[0] for phi in self.phi)
+        return tuple(self.model.sizes[dim] for dim in self.layers)
+
+    def network(self) -> Network:
+        """The network of nodes with these widths."""
+        return self.model
+
+    # ---- belief networks ----------------------------------------------------------------
+
+    def _of_belief(self, name: str) -> Matrix:
+        if not self.link:
+            raise AttributeError(f"{self!r} is no belief network: its means are by node, in .means")
+        return self.means[name]
+
+    @property
+    def phi(self) -> tuple[Matrix, ...]:
+        """Φ^(1), …, Φ^(T), each (K_t, K_{t-1})."""
+        return tuple(self._of_belief(layers.phi(t)) for t in range(1, self.depth + 1))
+
+    @property
+    def r(self) -> Matrix:
+        """The shapes of the top layer."""
+        return self._of_belief(layers.TOP_SHAPE)
+
+    @property
+    def noise(self) -> float:
+        """The noise of data that are reals; 1 of others."""
+        return float(self.means.get(layers.NOISE, 1.0))
+
+    @property
+    def eta(self) -> tuple[float, ...]:
+        """The Dirichlet parameter of each layer."""
+        nodes: list[Any] = [self.model[layers.phi(t)] for t in range(1, self.depth + 1)]
+        return tuple(float(node.concentration.value) for node in nodes)
 
     @property
     def vocabulary_size(self) -> int:
         """The number of terms V: the columns of the documents that it was trained on."""
         return int(self.phi[0].shape[1])
 
-    def network(self) -> Network:
-        """The network of nodes with these widths and priors."""
-        return make_network(self.widths, self.eta or 0.05, self.link, self.priors)
+    def with_topics(self, **arrays: Any) -> TrainedNetwork:
+        """The same with other arrays, those of `of_topics`, or other fields."""
+        own = {name: getattr(self, name) for name in ("phi", "r", "eta", "noise")}
+        own |= {entry.name: getattr(self, entry.name) for entry in fields(self)
+                if entry.name not in ("model", "layers", "means")}  # fmt: skip
+        if len(arrays.get("phi", self.phi)) != self.depth:
+            own["eta"] = own["eta"][: len(arrays["phi"])]
+        return type(self).of_topics(**(own | arrays))
 
     def with_labels(self, labels: Mapping[tuple[int, int], str]) -> TrainedNetwork:
         """The same with names for some topics: ``{(1, 0): "weather", (2, 3): "travel"}``.
@@ -193,10 +273,12 @@ class TrainedNetwork(Reportable):
         return replace(self, labels=kept)
 
     def without_state(self) -> TrainedNetwork:
-        """The same without the training documents' hidden units: small, but not to be resumed."""
+        """The same without the training rows' hidden units: small, but not to be resumed."""
         return replace(self, state={})
 
     def __repr__(self) -> str:
+        if not self.link:
+            return f"TrainedNetwork(widths={self.widths}, observed={self.model.observed})"
         terms = self.vocabulary_size
         return f"TrainedNetwork(widths={self.widths}, terms={terms}, link={self.link!r})"
 
@@ -225,18 +307,24 @@ def unwrapped(model: Any) -> Any:
     return getattr(getattr(model, "training_", model), "deepest", model)
 
 
-def trained_network(model: Any, argument: str = "model") -> TrainedNetwork:
-    """The trained network that an argument stands for."""
+def is_belief(model: Any) -> bool:
+    """Whether an argument stands for a trained belief network: its layers are topics."""
     network = unwrapped(model)
-    if isinstance(network, GrownNetwork):
-        raise DataError(
-            f"{argument} is {network!r}, of a family of its own; this is for belief networks, as "
-            "train_layerwise grows them without family="
-        )
+    return isinstance(network, TrainedNetwork) and bool(network.link)
+
+
+def trained_network(model: Any, argument: str = "model") -> TrainedNetwork:
+    """The trained belief network that an argument stands for."""
+    network = unwrapped(model)
     if not isinstance(network, TrainedNetwork):
         raise DataError(
             f"{argument} is {type(model).__name__}; give a trained network (a saved one: "
             "pgbn.load(path)), the result of train_layerwise, or a fitted estimator"
+        )
+    if not network.link:
+        raise DataError(
+            f"{argument} is {network!r}, of a family of its own; this is for belief networks, as "
+            "train_layerwise grows them without family="
         )
     return network
 
@@ -246,21 +334,6 @@ def check_layer(model: TrainedNetwork, layer: Any, argument: str = "layer") -> i
     if not is_integral(layer) or not 1 <= layer <= model.depth:
         raise DataError(f"{argument}={layer!r}: layers are numbered from 1 to {model.depth}")
     return int(layer)
-
-
-def _check_link(link: Any) -> None:
-    try:
-        get_link(link)
-    except NetworkError:
-        raise DataError(
-            f"TrainedNetwork: link={link!r} must be one of {link_names()}; import the module that "
-            "registers it, if it is one of your own"
-        ) from None
-
-
-def _numbers(name: str, value: Any) -> NDArray[np.float64]:
-    """An array of floats; one that is such already is not copied."""
-    return numbers(f"TrainedNetwork: {name}", value).astype(np.float64, copy=False)
 
 
 @lru_cache(maxsize=32)
@@ -287,32 +360,106 @@ def observed_node(link: str, name: str = "X") -> Observed:
     return get_link(link).data_node(name)
 
 
-# ---- shares -------------------------------------------------------------------------------------
-#
-# How much of a corpus each topic accounts for, in any layer.
-#
-#     w^(t)_k = Σ_j n_j θ^(t)_kj / θ^(t)_·j,   n_j = θ^(1)_·j
-#
-# Topics sum to one, so of the n_j tokens that a document is expected to have, topic k of layer t
-# accounts for the part θ^(t)_kj / θ^(t)_·j. Σ_j θ^(t)_kj itself says this of the first layer only:
-# above it, units are on a scale c_j of each document, which differs between documents by a factor
-# of thousands, and a single one of them could outweigh all others.
+# ---- what the parts of a trained network may be, whoever has written the file they come from ----
 
 
-Matrix = NDArray[np.float64]
+def check_shapes(
+    what: str,
+    network: Network,
+    arrays: Mapping[str, Any],
+    sizes: Mapping[str, int] | None = None,
+    before: tuple[str, ...] = (),
+) -> dict[str, int]:
+    """Values of nodes have the dims of their nodes, ``before`` them those of draws, and a dim has
+    the same size in all of them, the one of the network or of ``sizes`` if they know it. Returns
+    the sizes of all dims."""
+    known = {**network.sizes, **(sizes or {})}
+    for name, value in arrays.items():
+        if name not in network.nodes:
+            raise DataError(f"{what}: {name!r:.60} is no node of the network")
+        axes = (*before, *network[name].axes)
+        shape = numbers(f"{what}: {name}", value).shape
+        fits = len(shape) == len(axes)
+        if not fits or any(known.setdefault(d, n) != n for d, n in zip(axes, shape, strict=True)):
+            wanted = tuple(known.get(dim, dim) for dim in axes)
+            raise DataError(f"{what}: {name} has shape {shape}, but its dims {axes} need {wanted}")
+    return known
 
-ROWS = 4096  # at once: units may be on disk
+
+def check_known_link(link: Any) -> None:
+    """A link that is registered."""
+    try:
+        get_link(link)
+    except NetworkError:
+        raise DataError(
+            f"TrainedNetwork: link={link!r} must be one of {link_names()}; import the module that "
+            "registers it, if it is one of your own"
+        ) from None
+
+
+def _check_topics(phi: Any) -> list[Matrix]:
+    """The matrices of the layers fit each other, and their rows sum to one."""
+    if not isinstance(phi, (tuple, list)):
+        raise DataError(
+            f"TrainedNetwork: phi is {type(phi).__name__}; give a tuple, with one array for each "
+            "layer"
+        )
+    if not phi:
+        raise DataError("TrainedNetwork: phi is empty; give one matrix for each layer")
+    arrays = [_numbers(f"phi[{t}]", array) for t, array in enumerate(phi)]
+    below = arrays[0].shape[1] if arrays[0].ndim == 2 else "terms"
+    for t, array in enumerate(arrays):
+        if array.ndim != 2 or array.shape[1] != below:
+            raise DataError(
+                f"TrainedNetwork: phi[{t}] has shape {array.shape}, expected (K{t + 1}, {below})"
+            )
+        if not np.allclose(array.sum(axis=1), 1.0, atol=1e-6) or (array < 0).any():
+            raise DataError(f"TrainedNetwork: the rows of phi[{t}] must sum to one")
+        below = len(array)
+    return arrays
+
+
+def _check_positive(name: str, values: Any) -> None:
+    each: Sequence[Any] = values if isinstance(values, (tuple, list)) else [None]
+    if not all(is_finite_number(number) and 0 < number <= LARGEST for number in each):
+        raise DataError(
+            f"TrainedNetwork: {name}={values!r:.60}: give positive numbers up to {LARGEST:g}"
+        )
+
+
+def _check_traces(traces: Mapping[str, Any]) -> None:
+    """Series of numbers, all as long as the series of sweeps."""
+    sizes = {name: _numbers(f"traces[{name!r}]", value).shape for name, value in traces.items()}
+    if sizes and (len(set(sizes.values())) > 1 or len(sizes.get("sweep", ())) != 1):
+        raise DataError(
+            f"TrainedNetwork: traces of the shapes {sizes}; give 'sweep', and series of numbers "
+            "that are as long"
+        )
+
+
+def _numbers(name: str, value: Any) -> Matrix:
+    """An array of floats; one that is such already is not copied."""
+    return numbers(f"TrainedNetwork: {name}", value).astype(np.float64, copy=False)
 
 
 def tokens_of_topics(units: Iterable[Matrix]) -> tuple[Matrix, ...]:
-    """w^(1), …, w^(T) from θ^(1), …, θ^(T), each (documents, topics)."""
+    """How much of a corpus each topic accounts for: w^(1), …, w^(T) from θ^(1), …, θ^(T), each
+    (documents, topics).
+
+        w^(t)_k = Σ_j n_j θ^(t)_kj / θ^(t)_·j,   n_j = θ^(1)_·j
+
+    Topics sum to one, so of the n_j tokens that a document is expected to have, topic k of layer t
+    accounts for the part θ^(t)_kj / θ^(t)_·j. Σ_j θ^(t)_kj itself says this of the first layer
+    only: above it, units are on a scale c_j of each document, which differs between documents by a
+    factor of thousands, and a single one of them could outweigh all others.
+    """
     first, *above = units
     tokens = _totals(first)
     return (first.sum(axis=0), *(_shared_out(theta, tokens) for theta in above))
 
 
 def _totals(theta: Matrix) -> Matrix:
-    """θ_·j, added from the first topic to the last: the same bits on every machine."""
+    """θ_·j, added from the first topic to the last: bit-identical on every machine."""
     blocks = [np.cumsum(theta[at : at + ROWS], axis=1)[:, -1] for at in range(0, len(theta), ROWS)]
     return np.concatenate(blocks) if blocks else np.zeros(0)
 

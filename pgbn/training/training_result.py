@@ -44,10 +44,10 @@ class Reportable:
 
     def _repr_html_(self) -> str | None:
         from pgbn.report import summary_html
-        from pgbn.training.trained import TrainedNetwork, unwrapped
+        from pgbn.training.trained import is_belief
 
         # Of other networks a notebook shows what `repr` says.
-        return summary_html(self) if isinstance(unwrapped(self), TrainedNetwork) else None
+        return summary_html(self) if is_belief(self) else None
 
 
 # ---- training result ----------------------------------------------------------------------------
@@ -55,8 +55,7 @@ class Reportable:
 
 @dataclass(frozen=True)
 class LayerwiseTraining(Reportable):
-    """The networks of depth 1, 2, …, each a `TrainedNetwork` or, of a family other than the belief
-    network, a `GrownNetwork`; and why training stopped.
+    """The networks of depth 1, 2, …, each a `TrainedNetwork`, and why training stopped.
 
     ``training[2]`` is the network of two layers; ``for network in training`` goes through all.
     """

@@ -38,13 +38,13 @@ def test_topics_stand_under_those_that_hold_most_of_them(place: Path) -> None:
 
 
 def test_what_the_sweeps_are_good_for_is_said_before(capsys: pytest.CaptureFixture[str]) -> None:
-    announce(Settings.of((20, 5), 2, burn_in=300, collect=200))
+    announce(Settings((20, 5), 2, burn_in=300, collect=200))
     said = capsys.readouterr().err
     assert "sweeps: 1000, enough to explore" in said
     assert "--burn-in 1000 --collect 500 (about 3 times as long)" in said
-    announce(Settings.of(20, 1, burn_in=900, collect=500))
+    announce(Settings(20, 1, burn_in=900, collect=500))
     assert "--collect 500; compare several seeds" in capsys.readouterr().err
-    announce(Settings.of(20, 1, burn_in=1000, collect=500))
+    announce(Settings(20, 1, burn_in=1000, collect=500))
     assert capsys.readouterr().err == "sweeps: 1500\n"
 
 

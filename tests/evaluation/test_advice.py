@@ -16,10 +16,10 @@ from tests.helpers.training import documents
 def training(topics=8, terms=20, theta=None, **parts):
     rng = np.random.default_rng(0)
     state = {} if theta is None else {"theta1": theta}
-    network = TrainedNetwork(
+    network = TrainedNetwork.of_topics(
         phi=(rng.dirichlet(np.ones(terms), topics),), r=np.ones(topics), c=np.ones(1), state=state
     )
-    return LayerwiseTraining((replace(network, **parts),), "depth 1 reached")
+    return LayerwiseTraining((network.with_topics(**parts),), "depth 1 reached")
 
 
 def trace(widths):
@@ -121,5 +121,5 @@ def test_layers_of_twins_are_told():
     assert "max_width" in told
     assert "max_df" in told
     few = training(topics=8, terms=20)
-    same = replace(few.deepest, phi=(np.repeat(few.deepest.phi[0][:1], 8, axis=0),))
+    same = few.deepest.with_topics(phi=(np.repeat(few.deepest.phi[0][:1], 8, axis=0),))
     assert training_advice(replace(few, networks=(same,))) == [], "20 terms cannot tell"

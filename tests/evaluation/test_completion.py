@@ -49,7 +49,7 @@ def test_an_estimator_hands_its_settings_on() -> None:
 
 def test_perplexity_leaves_out_terms_that_no_topic_has() -> None:
     phi = np.array([[0.5, 0.5, 0.0]])
-    model = TrainedNetwork((phi,), np.ones(1), np.ones(1))
+    model = TrainedNetwork.of_topics((phi,), np.ones(1), np.ones(1))
     with pytest.warns(PgbnWarning, match="1 unknown terms with 9 counts") as caught:
         found = completion_perplexity(model, [[4, 4, 9]], [[2, 2, 0]], burn_in=3, samples=3)
     assert len(caught) == 1

@@ -77,14 +77,14 @@ def test_similarity_is_one_for_equal_topics(model):
 
 
 def test_stability_matches_topics_one_to_one(model):
-    turned = replace(model, phi=(model.phi[0][[2, 0, 1]], model.phi[1][:, [2, 0, 1]]))
+    turned = model.with_topics(phi=(model.phi[0][[2, 0, 1]], model.phi[1][:, [2, 0, 1]]))
     np.testing.assert_allclose(topic_stability([model, turned, model]), 1.0)
     np.testing.assert_allclose(topic_stability([model, turned], layer=2), 1.0)
-    fewer = replace(model, phi=(model.phi[0][:2],), r=np.ones(2), c=np.ones(1), weights=())
+    fewer = model.with_topics(phi=(model.phi[0][:2],), r=np.ones(2), c=np.ones(1), weights=())
     assert (topic_stability([model, fewer])[0] > 0).sum() == 2  # the third has no partner
     with pytest.raises(DataError, match="at least two"):
         topic_stability([model])
-    other = replace(model, phi=(np.full((2, 3), 1 / 3),), r=np.ones(2), c=np.ones(1), weights=(),
+    other = model.with_topics(phi=(np.full((2, 3), 1 / 3),), r=np.ones(2), c=np.ones(1), weights=(),
                     vocabulary=None)  # fmt: skip
     with pytest.raises(DataError, match=r"of \[3, 20\] terms"):
         topic_stability([model, other])

@@ -65,7 +65,7 @@ def log_shares(model, n, seed=0):
 
 def test_documents_whose_units_all_underflow_have_the_right_shares():
     """One topic has nearly all of such a document; equal shares would be the units' floor."""
-    model, n = replace(model_of((5, 4, 3, 2), terms=6), r=np.array([0.4, 0.2])), 20_000
+    model, n = model_of((5, 4, 3, 2), terms=6).with_topics(r=np.array([0.4, 0.2])), 20_000
     made = generate_documents(model, n, length=7, seed=1)
     share = np.exp(log_shares(model, n))
     found = made.theta[0] / made.theta[0].sum(axis=1, keepdims=True)
@@ -172,7 +172,7 @@ def test_rates_at_random_are_those_of_one_training_document() -> None:
 @pytest.mark.filterwarnings("error")
 def test_units_that_are_all_zero_give_every_topic_the_same_share(depth: int, rate: float) -> None:
     phi = (np.array([[1.0, 0.0, 0.0], [0.0, 0.4, 0.6]]), np.eye(2))[:depth]
-    model = TrainedNetwork(phi, np.zeros(2), np.full(depth, rate))
+    model = TrainedNetwork.of_topics(phi, np.zeros(2), np.full(depth, rate))
     made = generate_documents(model, 3, length=4000)
     assert all((units == 0).all() for units in made.theta)
     assert made.counts.sum(axis=1).tolist() == [4000] * 3
@@ -189,7 +189,7 @@ def test_other_rates_are_refused(c: object) -> None:
 def test_real_numbers_have_the_variance_of_their_law() -> None:
     """E (b x − λ)² = 2 λ for x ~ Gam(n, b), n ~ Pois(λ)."""
     phi, r, c = (np.ones((1, 1)),), np.array([4000.0]), np.array([40.0])
-    model = TrainedNetwork(phi, r, c, link="gamma", noise=2.0)
+    model = TrainedNetwork.of_topics(phi, r, c, link="gamma", noise=2.0)
     made = generate_documents(model, 20_000, seed=1)
     rate = made.theta[0][:, 0]
     error = made.counts.toarray()[:, 0] * 2.0 - rate

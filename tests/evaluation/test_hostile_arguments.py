@@ -137,6 +137,3 @@ def test_other_kinds_of_arguments() -> None:
     assert len(str(caught.value)) < 200
     with pytest.raises(pgbn.DataError, match=r"columns\['text'\]=3: give a list"):
         pgbn.save(network, "nowhere", columns={"text": 3})
-    for field in ("means", "state", "draws", "traces"):
-        with pytest.raises(pgbn.DataError, match=f"GrownNetwork: {field} is int; give a dict"):
-            pgbn.GrownNetwork(network, ("topic1",), **{"means": {}, field: 3})

@@ -18,7 +18,7 @@ def three_topics():
     phi /= phi.sum(axis=1, keepdims=True)
     upper = np.array([[0.5, 0.25, 0.25], [0.1, 0.8, 0.1]])
     weights = (np.array([2.0, 1.0, 1.0]), np.array([1.0, 3.0]))
-    return TrainedNetwork(phi=(phi, upper), r=np.ones(2), c=np.ones(2), weights=weights)
+    return TrainedNetwork.of_topics(phi=(phi, upper), r=np.ones(2), c=np.ones(2), weights=weights)
 
 
 def test_twins_share_their_leading_words():
@@ -63,7 +63,7 @@ def test_upper_layers_are_read_by_relevance():
     phi = np.zeros((2, 42))
     phi[:, :2] = 0.09, 0.06
     phi[0, 2:22] = phi[1, 22:] = [0.08, *[0.77 / 19] * 19]
-    model = TrainedNetwork(phi=(phi, np.array([[0.99, 0.01], [0.01, 0.99]])), r=np.ones(2),
+    model = TrainedNetwork.of_topics(phi=(phi, np.array([[0.99, 0.01], [0.01, 0.99]])), r=np.ones(2),
                            c=np.ones(2))  # fmt: skip
     by_relevance, by_probability = leading_words(model, 2), leading_words(model, 2, relevance=1)
     assert by_relevance.shape == by_probability.shape == (2, 10)

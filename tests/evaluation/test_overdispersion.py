@@ -20,7 +20,7 @@ def identity_model(depth, p, width=3):
     phi = [np.eye(width)] * depth
     c = np.ones(depth)
     c[0] = (1 - p) / p
-    return TrainedNetwork(tuple(phi), np.array([0.5, 1.0, 2.0]), c)
+    return TrainedNetwork.of_topics(tuple(phi), np.array([0.5, 1.0, 2.0]), c)
 
 
 @pytest.mark.parametrize("depth", [1, 2, 3, 5])
@@ -41,7 +41,7 @@ def test_the_empirical_ratio_agrees(depth):
 
 
 def test_the_ratio_of_a_general_network():
-    model = TrainedNetwork(
+    model = TrainedNetwork.of_topics(
         (np.eye(4), model_of((3,), terms=4).phi[0]), np.ones(3), np.array([0.5, 1.5])
     )
     counts = generate_documents(model, 40_000, seed=0).counts

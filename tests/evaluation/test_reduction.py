@@ -1,7 +1,5 @@
 """Which topics are made one."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
@@ -23,7 +21,7 @@ def test_the_loss_is_that_of_wards_rule():
     """Two merges of four topics, by hand: each time the pair of least loss."""
     rng = np.random.default_rng(0)
     phi, weight = rng.dirichlet(np.full(12, 0.5), 4), np.array([4.0, 1.0, 2.0, 3.0])
-    model = replace(three_topics(), phi=(phi,), r=np.ones(4), c=np.ones(1), weights=(weight,))
+    model = three_topics().with_topics(phi=(phi,), r=np.ones(4), c=np.ones(1), weights=(weight,))
     topics = {(k,): (weight[k] / 10, phi[k]) for k in range(4)}
     for _ in range(2):
 

@@ -1,7 +1,5 @@
 """Upper layers without twins."""
 
-from dataclasses import replace
-
 import numpy as np
 
 from pgbn.evaluation.layer_quality import merge_twins, similar_topics, without_twins
@@ -17,7 +15,7 @@ def model(terms=120):
     upper = np.array([[9, 1, 0, 0, 0, 0], [0, 0, 5, 1, 0, 0], [8, 1, 1, 0, 0, 0],
                       [0, 0, 7, 1, 0, 0], [0, 0, 0, 0, 1, 1]]) + 0.01  # fmt: skip
     phi, upper = (each / each.sum(axis=1, keepdims=True) for each in (phi, upper))
-    return TrainedNetwork(phi=(phi, upper), r=np.ones(5), c=np.ones(2),
+    return TrainedNetwork.of_topics(phi=(phi, upper), r=np.ones(5), c=np.ones(2),
                           weights=(np.ones(6), np.ones(5)))  # fmt: skip
 
 
@@ -30,13 +28,12 @@ def test_twins_above_the_first_layer_are_merged():
 
 
 def test_what_is_left_alone():
-    one = replace(model(), phi=model().phi[:1], r=np.ones(6), c=np.ones(1), weights=())
+    one = model().with_topics(phi=model().phi[:1], r=np.ones(6), c=np.ones(1), weights=())
     assert merge_twins(one) is None  # one layer
     same = np.repeat(model().phi[1][:1], 3, axis=0)
-    alike = replace(model(), phi=(model().phi[0], same), r=np.ones(3), weights=())
+    alike = model().with_topics(phi=(model().phi[0], same), r=np.ones(3), weights=())
     assert merge_twins(alike) is None  # one topic would be left
-    few = replace(
-        model(),
+    few = model().with_topics(
         phi=(
             model().phi[0][:, :99] / model().phi[0][:, :99].sum(axis=1, keepdims=True),
             model().phi[1],

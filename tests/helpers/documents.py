@@ -17,7 +17,7 @@ def model_of(link="poisson", widths=(4, 3, 2), seed=0, scale=1.0):
     for width in widths:
         phi.append(rng.dirichlet(np.full(below, 0.5), width))
         below = width
-    return TrainedNetwork(
+    return TrainedNetwork.of_topics(
         tuple(phi),
         scale * (rng.gamma(2.0, 4.0, widths[-1]) + 1.0),
         np.ones(len(widths)),

@@ -41,7 +41,7 @@ def trained(
         sweeps = np.arange(2.0, 42.0, 2.0)
         likelihood = -5000.0 + 40 * depth - 900 / sweeps**2 + g.normal(size=sweeps.size)
         networks.append(
-            TrainedNetwork(
+            TrainedNetwork.of_topics(
                 phi=tuple(phi[:depth]),
                 r=g.gamma(1.0, size=widths[depth - 1]),
                 c=np.ones(depth),

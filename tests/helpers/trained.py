@@ -18,4 +18,4 @@ def model_of(widths=(5, 3), terms=12, seed=0, **fields):
         phi.append(rng.dirichlet(np.full(below, 0.4), width))
         below = width
     r = rng.gamma(2.0, 1.0, widths[-1])
-    return TrainedNetwork(tuple(phi), r, np.full(len(widths), 0.8), **fields)
+    return TrainedNetwork.of_topics(tuple(phi), r, np.full(len(widths), 0.8), **fields)

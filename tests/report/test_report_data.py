@@ -62,7 +62,7 @@ def test_active_topics_are_those_with_counts() -> None:
     model = trained((4,)).deepest
     phi = model.phi[0].copy()
     phi[2] = 1.0 / phi.shape[1]  # (η + 0) / Σ(η + 0)
-    flat = type(model)(phi=(phi,), r=model.r, c=model.c)
+    flat = model.of_topics(phi=(phi,), r=model.r, c=model.c)
     assert report_data(flat).active[0].tolist() == [True, True, False, True]
     assert report_data(flat).theta == ()
 

@@ -271,7 +271,7 @@ def three_topics():
     phi = np.full((3, 20), 1e-4)
     phi[0, :10] = phi[1, 10:] = phi[2, 2:12] = np.arange(10, 0, -1)
     phi /= phi.sum(axis=1, keepdims=True)
-    return TrainedNetwork(phi=(phi,), r=np.ones(3), c=np.ones(1), weights=(np.ones(3),))
+    return TrainedNetwork.of_topics(phi=(phi,), r=np.ones(3), c=np.ones(1), weights=(np.ones(3),))
 
 
 def test_twins_and_diversity_stand_beside_the_widths():

@@ -94,7 +94,9 @@ def test_a_folder_that_may_not_be_read(tmp_path: Path, monkeypatch: pytest.Monke
 
 def test_a_model_is_all_in_its_own_folder(tmp_path: Path) -> None:
     """A manifest that is a link is replaced: through it, another model would lose its arrays."""
-    one, two = (TrainedNetwork((np.full((k, 4), 0.25),), np.ones(k), np.ones(1)) for k in (2, 3))
+    one, two = (
+        TrainedNetwork.of_topics((np.full((k, 4), 0.25),), np.ones(k), np.ones(1)) for k in (2, 3)
+    )
     pg.save(one, tmp_path / "one")
     (tmp_path / "two").mkdir()
     for path in (tmp_path / "one").iterdir():

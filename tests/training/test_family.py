@@ -54,7 +54,7 @@ def test_a_family_is_grown_and_pruned(grown: Any) -> None:
         assert network.traces["width"].size == 17
         assert (network.traces["width"][-2:] <= network.widths[-1]).all()
     deepest = result.deepest
-    assert repr(deepest) == f"GrownNetwork(widths={result.widths}, observed=['words', 'labels'])"
+    assert repr(deepest) == f"TrainedNetwork(widths={result.widths}, observed=['words', 'labels'])"
     np.testing.assert_array_equal(result.traces["width"], deepest.traces["width"])
     assert not result[1].state
     assert set(deepest.state) == set(deepest.network().latent)

@@ -99,9 +99,9 @@ REFUSED = {
     "negative": (lambda: train(keep_draws=-1), ["keep_draws=-1", "at least 0"]),
     "too many": (lambda: train(keep_draws=6), ["keep_draws=6", "collect=5"]),
     "shape": (
-        lambda: pgbn.TrainedNetwork(phi=(np.full((2, 2), 0.5),), r=np.ones(2), c=np.ones(1),
+        lambda: pgbn.TrainedNetwork.of_topics(phi=(np.full((2, 2), 0.5),), r=np.ones(2), c=np.ones(1),
                                     draws={"phi1": np.ones((3, 2, 2)), "r": np.ones((3, 1))}),
-        ["draws['r']", "(3, 2)"],
+        ["draws: r", "(3, 2)"],
     ),
 }  # fmt: skip
 

@@ -83,7 +83,7 @@ def test_an_empty_document_gets_the_prior_and_one_warning():
 
 
 def test_small_priors_of_the_paper_give_finite_numbers():
-    model = TrainedNetwork(model_of().phi, np.array([1e-5, 1e-9]), np.ones(3))
+    model = TrainedNetwork.of_topics(model_of().phi, np.array([1e-5, 1e-9]), np.ones(3))
     x = np.zeros((3, TERMS), int)
     x[1, 2], x[2] = 1, 1000
     found = quiet(model, x, burn_in=50, samples=50)
@@ -98,7 +98,9 @@ def test_terms_that_are_rare_in_every_topic_are_labelled_by_ratios():
     for rare in (1e-5, 1e-60):
         phi = np.array([[rare, 0.6, 0.4], [5 * rare, 0.4, 0.6]])
         phi[:, 1] += 1.0 - phi.sum(axis=1)
-        model = TrainedNetwork((phi, np.array([[0.7, 0.3], [0.2, 0.8]])), np.ones(2), np.ones(2))
+        model = TrainedNetwork.of_topics(
+            (phi, np.array([[0.7, 0.3], [0.2, 0.8]])), np.ones(2), np.ones(2)
+        )
         result = infer(model, np.array([[6, 2, 1]]), burn_in=500, samples=20_000)
         found.append(result.proportions["theta1"])
     np.testing.assert_allclose(found[0], found[1], atol=0.01)
@@ -222,7 +224,7 @@ def test_input_is_not_changed():
 @pytest.mark.parametrize("link", ["poisson", "bernoulli", "gamma"])
 def test_terms_that_no_topic_has_are_unknown(link):
     phi = np.array([[0.5, 0.5, 0.0, 0.0, 0.0], [0.1, 0.4, 0.0, 0.5, 0.0]])
-    model = TrainedNetwork((phi,), np.ones(2), np.ones(1), link=link)
+    model = TrainedNetwork.of_topics((phi,), np.ones(2), np.ones(1), link=link)
     x = np.array([[1, 1, 1, 0, 0], [0, 0, 1, 0, 1], [0, 1, 0, 1, 0]])
     known = x.copy()
     known[:, [2, 4]] = 0
@@ -241,7 +243,7 @@ def test_terms_that_no_topic_has_are_unknown(link):
 
 
 def test_totals_of_unknown_terms_are_not_cut_off():
-    model = TrainedNetwork((np.array([[1.0]]),), np.ones(1), np.ones(1), link="gamma")
+    model = TrainedNetwork.of_topics((np.array([[1.0]]),), np.ones(1), np.ones(1), link="gamma")
     for value, text in ((0.4, "a total of 0.4 were"), (0.1, "a total of 0.1 were")):
         with pytest.warns(PgbnWarning, match=f"1 unknown terms with {text}"):
             found = infer(model, [[1.5, value]], burn_in=1, samples=1)

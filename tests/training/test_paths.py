@@ -15,7 +15,7 @@ from pgbn.corpus import read_corpus
 
 X = np.random.default_rng(0).poisson(0.5, (12, 6))
 NET = zoo.pgbn([3])
-MODEL = pgbn.TrainedNetwork(phi=(np.full((2, 6), 1 / 6),), r=np.ones(2), c=np.ones(1))
+MODEL = pgbn.TrainedNetwork.of_topics(phi=(np.full((2, 6), 1 / 6),), r=np.ones(2), c=np.ones(1))
 VERBS: dict[str, Callable[[Any], Any]] = {
     "save": lambda path: pgbn.save(MODEL, path),
     "load": pgbn.load,

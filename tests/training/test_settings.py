@@ -49,7 +49,7 @@ def test_arrays_give_a_number_for_each_layer() -> None:
 def test_what_was_trained_so_far_has_the_eta_of_its_layers() -> None:
     seen: list[LayerwiseTraining] = []
 
-    settings = Settings.of(3, 2, eta=[0.1, 0.2])
+    settings = Settings(3, 2, eta=[0.1, 0.2])
 
     def look(event: pgbn.Progress) -> None:
         seen.append(trained_so_far(event, settings))
@@ -64,7 +64,7 @@ def test_what_was_trained_so_far_has_the_eta_of_its_layers() -> None:
 def test_train_layerwise_and_settings_have_the_same_arguments() -> None:
     """The public signature repeats the defaults for its readers."""
     public = signature(pgbn.train_layerwise).parameters
-    for name, parameter in signature(Settings.of).parameters.items():
+    for name, parameter in signature(Settings).parameters.items():
         if name != "start":
             assert public[name].default == parameter.default, name
     others = {"X", "start_from", "resume", "callback", "threads", "progress", "executor"}
@@ -73,30 +73,30 @@ def test_train_layerwise_and_settings_have_the_same_arguments() -> None:
 
 def test_settings_are_complete_and_survive_json() -> None:
     priors = pgbn.Priors(c=(2.0, 3.0))
-    settings = Settings.of(9, 2, burn_in=np.array([3, 2]), collect=range(4, 6), priors=priors)
+    settings = Settings(9, 2, burn_in=np.array([3, 2]), collect=range(4, 6), priors=priors)
     assert (settings.eta, settings.burn_in, settings.collect) == ((0.05, 0.05), (3, 2), (4, 5))
     content = json.loads(json.dumps(settings.content()))
     assert (content["eta"], content["burn_in"]) == (0.05, [3, 2])
     assert Settings.from_content(content) == settings
-    assert Settings.of(**vars(settings)) == settings
+    assert Settings(**vars(settings)) == settings
 
 
 def test_settings_that_an_older_version_left_out_are_the_defaults() -> None:
     kept = {"max_width": 9, "depth": 2, "burn_in": 6, "eta": None, "priors": None}
-    assert Settings.from_content(kept) == Settings.of(9, 2, burn_in=6)
+    assert Settings.from_content(kept) == Settings(9, 2, burn_in=6)
     with pytest.raises(DataError, match=r"no argument is called 'burnin'.*burn_in"):
         Settings.from_content({**kept, "burnin": 3})
 
 
 def test_settings_of_the_first_layers() -> None:
-    settings = Settings.of(9, 3, eta=[0.1, 0.2, 0.3], burn_in=[3, 2, 1], collect=4)
-    assert settings.first(2) == Settings.of(9, 2, eta=[0.1, 0.2], burn_in=[3, 2], collect=4)
+    settings = Settings(9, 3, eta=[0.1, 0.2, 0.3], burn_in=[3, 2, 1], collect=4)
+    assert settings.first(2) == Settings(9, 2, eta=[0.1, 0.2], burn_in=[3, 2], collect=4)
     assert settings.first(3) == settings
 
 
 def test_a_whole_depth_may_be_a_float() -> None:
-    assert Settings.of(8, 2.0, burn_in=2, collect=[3, 4]).collect == (3, 4)  # type: ignore[arg-type]
-    assert Settings.of(8, np.float64(2)).depth == 2  # type: ignore[arg-type]
+    assert Settings(8, 2.0, burn_in=2, collect=[3, 4]).collect == (3, 4)  # type: ignore[arg-type]
+    assert Settings(8, np.float64(2)).depth == 2  # type: ignore[arg-type]
 
 
 # ---- budgets ------------------------------------------------------------------------------
@@ -131,12 +131,12 @@ def test_budgets_that_cannot_be(budget: Any, message: str) -> None:
 def test_no_layer_is_wider_than_its_budget_or_than_the_layer_below() -> None:
     every: list[Any] = [(9, 4, 2), [9, 4, 2], np.array([9, 4, 2]), (9.0, 4.0, 2.0), (9, 4, 2, 1)]
     for given in every:
-        settings = Settings.of(given, 3)
+        settings = Settings(given, 3)
         assert [settings.budget(below) for below in ((), (9,), (3,), (9, 4), (9, 1))] == [
             9, 4, 3, 2, 1,
         ]  # fmt: skip
         assert Settings.from_content(json.loads(json.dumps(settings.content()))) == settings
-    paper = Settings.of(9, 3)
+    paper = Settings(9, 3)
     assert [paper.budget(below) for below in ((), (7,), (7, 6))] == [9, 7, 6]
 
 

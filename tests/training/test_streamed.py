@@ -22,7 +22,7 @@ from tests.helpers.saved import forge
 RNG = np.random.default_rng(0)
 X = RNG.poisson(0.5, (50, 12))
 X[7] = 0
-MODEL = pgbn.TrainedNetwork(
+MODEL = pgbn.TrainedNetwork.of_topics(
     phi=(RNG.dirichlet(np.ones(12), 4), RNG.dirichlet(np.ones(4), 3)), r=np.ones(3), c=np.ones(2)
 )
 SWEEPS = {"burn_in": 3, "samples": 4, "seed": 5}

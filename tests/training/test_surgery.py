@@ -170,7 +170,7 @@ def test_grow_refuses_impossible_values(name, value, message):
 def test_grow_checks_the_other_arguments():
     network, state = state_of([4])
     with pytest.raises(DataError, match=r"grow: network is TrainedNetwork; give a pgbn\.Net"):
-        grow(TrainedNetwork((np.full((2, 4), 0.25),), np.ones(2), np.ones(1)), state, {})
+        grow(TrainedNetwork.of_topics((np.full((2, 4), 0.25),), np.ones(2), np.ones(1)), state, {})
     with pytest.raises(DataError, match="grow: values is list; give a dict"):
         grow(network, state, [1])
     with pytest.raises(DataError, match=r"grow: sizes\['doc'\]='five'"):

@@ -120,4 +120,4 @@ def test_a_trained_network_knows_the_names():
     with pytest.raises(
         DataError, match=r"link='x' must be one of \('poisson', 'bernoulli', 'gamma'"
     ):
-        TrainedNetwork(phi, np.ones(1), np.ones(1), link="x")
+        TrainedNetwork.of_topics(phi, np.ones(1), np.ones(1), link="x")

@@ -96,7 +96,7 @@ def test_the_law_of_total_expectation_sees_a_wrong_count(table):
     register_link(wrong)
     model = model_of("boxes", (4, 3), scale=0.5)
     joint = draw(model, 1200, seed=2)
-    found = quiet(replace(model, link="full"), joint["x"], burn_in=150, samples=200)
+    found = quiet(model.with_topics(link="full"), joint["x"], burn_in=150, samples=200)
     assert np.abs(calibration(model, joint, found)).max() > 5.0
 
 

@@ -23,7 +23,7 @@ from pgbn.training.averages import Means
 from pgbn.training.growing import kept_nodes
 from pgbn.training.kept_draws import is_kept
 from pgbn.training.minibatch.learner import Learner
-from pgbn.training.value_checks import LARGEST, check_shapes
+from pgbn.training.trained import LARGEST, check_shapes
 
 KIND = "minibatch"
 TABLES = ("values", "counts", "exposures")  # of a learner

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import scipy.sparse as sp
 
 from pgbn.training.averages import Means, Trace
-from pgbn.training.growing import belief_network, kept_nodes
+from pgbn.training.growing import kept_nodes, trained_at
 from pgbn.training.minibatch.learner import Learner, Local
 from pgbn.training.settings import Settings
 from pgbn.training.trained import TrainedNetwork
@@ -27,7 +27,7 @@ def network_of(
     of whose rows there are ``scale`` times as many in all."""
     if means is None:
         means = Means({name: learner.mean(name) for name in kept_nodes(learner.network)})
-    found = belief_network(local.chain, means, samples, Trace(0), model)
+    found = trained_at(local.chain, means, samples, Trace(0), model)
     return replace(
         found,
         weights=tuple(scale * weight for weight in found.weights),

@@ -133,7 +133,7 @@ class MinibatchSettings:
         """From the arguments of `train_minibatch`."""
         found = budgets("widths", widths, 1)
         layers = (found,) if isinstance(found, int) else found
-        model = Settings.of(layers, len(layers), eta=eta, link=link, seed=seed, priors=priors,
+        model = Settings(layers, len(layers), eta=eta, link=link, seed=seed, priors=priors,
                             min_width=1)  # fmt: skip
         check_integer("batch_size", batch_size, 1)
         check_integer("steps", steps, 1)

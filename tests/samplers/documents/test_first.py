@@ -21,7 +21,9 @@ def model_of(depth):
         np.array([[0.6, 0.3, 0.1], [0.1, 0.3, 0.6]]),
     )[:depth]
     r = np.array([2.0, 0.7, 1.3])[: len(phi[-1])]
-    return TrainedNetwork(phi, r, np.ones(depth), priors=Priors(p=(12.0, 12.0), c=(16.0, 12.0)))
+    return TrainedNetwork.of_topics(
+        phi, r, np.ones(depth), priors=Priors(p=(12.0, 12.0), c=(16.0, 12.0))
+    )
 
 
 def tables(rng, customers, a):
@@ -89,7 +91,7 @@ def test_splits_agree_with_gibbs_in_numpy(depth):
 def test_splits_agree_with_labels(depth):
     """Counts of a term, and those of 20 terms that share its loadings, tell the same of θ."""
     model, copies = model_of(depth), 20
-    spread = TrainedNetwork(
+    spread = TrainedNetwork.of_topics(
         (np.repeat(model.phi[0] / copies, copies, axis=1), *model.phi[1:]),
         model.r, model.c, priors=model.priors,
     )  # fmt: skip
@@ -123,7 +125,9 @@ def test_tokens_do_not_follow_the_first_label():
     m = np.arange(tokens + 1)
     law = np.convolve(*each) * np.exp(betaln(r[0] + m, r[1] + tokens - m))
     expected = law @ (r[0] + m) / law.sum() / (sum(r) + tokens)
-    model = TrainedNetwork((np.repeat(phi / copies, copies, axis=1),), np.array(r), np.ones(1))
+    model = TrainedNetwork.of_topics(
+        (np.repeat(phi / copies, copies, axis=1),), np.array(r), np.ones(1)
+    )
     x = np.repeat(np.array(counts) // copies, copies)[None]
     assert labelled(x, model) == [True]
     found = [

@@ -32,7 +32,7 @@ def test_posterior_moments_obey_the_law_of_total_expectation(link, widths, scale
 def test_the_calibration_test_sees_a_wrong_prior():
     model = model_of()
     joint = draw(model, 1200, seed=3)
-    wrong = TrainedNetwork(model.phi, 1.15 * model.r, model.c, priors=model.priors)
+    wrong = TrainedNetwork.of_topics(model.phi, 1.15 * model.r, model.c, priors=model.priors)
     found = quiet(wrong, joint["x"], burn_in=150, samples=200)
     assert np.abs(calibration(wrong, joint, found)).max() > 5.0
 
@@ -86,7 +86,7 @@ def test_moments_of_wide_layers_agree_with_a_chain_of_the_network():
 
 def test_one_topic_is_known_exactly():
     """K = 1: θ | x ~ Gam(r + N, rate 1 + c), p | N ~ Beta(a0 + N, b0 + r): E θ = (r + N) E p."""
-    model = TrainedNetwork((np.full((1, 3), 1 / 3),), np.array([2.0]), np.ones(1),
+    model = TrainedNetwork.of_topics((np.full((1, 3), 1 / 3),), np.array([2.0]), np.ones(1),
                            priors=Priors(p=(3.0, 4.0)))  # fmt: skip
     found = infer(model, np.array([[2, 0, 5]]), burn_in=0, samples=20_000)
     n, r, a, b = 7, 2.0, 3.0 + 7, 4.0 + 2.0
@@ -100,14 +100,14 @@ def test_one_topic_is_known_exactly():
 
 def test_topics_that_do_not_overlap_are_counted():
     phi = np.kron(np.eye(2), np.full((1, 3), 1 / 3))
-    model = TrainedNetwork((phi,), np.array([0.5, 1.5]), np.ones(1))
+    model = TrainedNetwork.of_topics((phi,), np.array([0.5, 1.5]), np.ones(1))
     found = infer(model, np.array([[1, 0, 2, 0, 4, 0]]), burn_in=2, samples=3)
     np.testing.assert_allclose(found.proportions["theta1"], [[3.5 / 9, 5.5 / 9]])
 
 
 @pytest.mark.filterwarnings("ignore::pgbn.PgbnWarning")
 def test_without_any_units_the_shares_are_equal():
-    model = TrainedNetwork((np.full((2, 3), 1 / 3),), np.zeros(2), np.ones(1))
+    model = TrainedNetwork.of_topics((np.full((2, 3), 1 / 3),), np.zeros(2), np.ones(1))
     found = infer(model, np.zeros((1, 3), int), burn_in=0, samples=2)
     np.testing.assert_allclose(found.proportions["theta1"], [[0.5, 0.5]])
 
@@ -119,7 +119,7 @@ APART = np.array([[0.5, 0.5, 0.0, 0.0], [0.0, 0.0, 0.5, 0.5]])
 
 def apart_model(depth, rare, link="poisson", phi=APART):
     matrices = (np.array(phi), np.eye(2), np.eye(2))[:depth]
-    return TrainedNetwork(matrices, np.array([1.0, rare]), np.ones(depth), link=link,
+    return TrainedNetwork.of_topics(matrices, np.array([1.0, rare]), np.ones(depth), link=link,
                           priors=Priors(p=(3.0, 3.0), c=(5.0, 5.0)))  # fmt: skip
 
 
@@ -157,7 +157,7 @@ def test_topics_that_underflow_share_a_token_as_the_prior_says():
     """P(z = k) ∝ φ_wk (Φ^(2) r)_k."""
     phi = np.array([[1.0, 0.0], [0.75, 0.25], [0.5, 0.5], [0.5, 0.5]])
     upper = np.array([[1.0, 0, 0, 0], [0, 0.5, 0.5, 0], [0, 0, 0, 1]])
-    model = TrainedNetwork((phi, upper), np.array([1.0, 2e-25, 1e-25]), np.ones(2))
+    model = TrainedNetwork.of_topics((phi, upper), np.array([1.0, 2e-25, 1e-25]), np.ones(2))
     shares = np.mean(
         [infer(model, [[0, 1]], burn_in=3, samples=2, seed=seed).proportions["theta1"][0]
          for seed in range(400)], axis=0)  # fmt: skip

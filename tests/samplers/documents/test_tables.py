@@ -69,7 +69,7 @@ def test_many_tables_are_shared_out() -> None:
     r, x = np.array([20.0, 30.0]), 800
     priors = Priors(p=(1e9, 1e9), c=(1e9, 1e10))  # the rates are known: 1 and 0.1
     phi = (np.ones((1, 1)), np.ones((2, 1)))
-    model = TrainedNetwork(phi, r, np.array([1.0, 0.1]), priors=priors)
+    model = TrainedNetwork.of_topics(phi, r, np.array([1.0, 0.1]), priors=priors)
     found = pgbn.infer(model, np.array([[x]]), burn_in=50, samples=2000, seed=1, threads=1)
     s = np.linspace(1.0, 2000.0, 20_000)
     weight = stats.gamma(r.sum(), scale=10.0).pdf(s) * stats.nbinom(s, 0.5).pmf(x)
