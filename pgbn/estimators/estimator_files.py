@@ -21,48 +21,79 @@ from pgbn.nodes.base import Latent
 from pgbn.storage.archive import Files, Group, Parts, check_form, register_codec
 from pgbn.training.family import Family, read_family
 from pgbn.training.trained import Priors, check_shapes, read_priors
-from pgbn.training.training_files import decode_networks, encode_networks
+from pgbn.training.training_files import decode_networks, encode_networks, under
 from pgbn.training.training_result import LayerwiseTraining
 
 _OF_FITTED: dict[str, Any] = {"seed": int, "features": int}
 _OF_SOME: dict[str, Any] = {"networks": list[dict[str, Any]], "stopped": str,
                             "feature_names": list[str]}  # fmt: skip
+# Parameters that files do not have at their defaults: earlier versions knew none of them.
+_LATER = {"merge_twins": True, "learning": "gibbs", "batch_size": 512, "keep_draws": 0}
+
+
+def _parameters(estimator: NetworkTransformer) -> dict[str, Any]:
+    """The parameters as JSON."""
+    parameters: dict[str, Any] = estimator.get_params(deep=False)
+    del parameters["executor"]  # of this machine, and no part of a model
+    if isinstance(parameters["random_state"], np.random.RandomState):
+        raise StorageError(
+            "random_state is a generator, which cannot be saved; give an integer with "
+            "set_params(random_state=0)"
+        )
+    if isinstance(parameters.get("max_width"), np.ndarray):
+        parameters["max_width"] = parameters["max_width"].tolist()
+    return parameters
+
+
+def _fitted(estimator: NetworkTransformer) -> tuple[dict[str, Any], Group]:
+    """What any estimator knows after `fit`, and the arrays of what was trained."""
+    content: dict[str, Any] = {"seed": estimator._seed, "features": estimator.n_features_in_}
+    arrays: Group = {}
+    if hasattr(estimator, "training_"):
+        content["networks"], arrays = encode_networks(estimator.training_.networks)
+        content["stopped"] = estimator.training_.stopped
+    if hasattr(estimator, "feature_names_in_"):
+        content["feature_names"] = [str(name) for name in estimator.feature_names_in_]
+    return content, arrays
+
+
+def _name_features(estimator: NetworkTransformer, content: Mapping[str, Any]) -> None:
+    """How many columns the data of `fit` had and, of a data frame, their names."""
+    estimator.n_features_in_ = content["features"]
+    if "feature_names" in content:
+        names = content["feature_names"]
+        if len(names) != content["features"]:
+            raise StorageError(f"damaged: {content['features']} features, {len(names)} names")
+        estimator.feature_names_in_ = np.array(names, object)
+
+
+def _tuple_widths(parameters: dict[str, Any]) -> None:
+    """Budgets as the default has them: JSON knows no tuples."""
+    if isinstance(parameters.get("max_width"), list):
+        parameters["max_width"] = tuple(parameters["max_width"])
+
+
+# ---- PGBN and PFA -------------------------------------------------------------------------
 
 
 def _encode_estimator(estimator: PGBN) -> Parts:
-    parameters = estimator.get_params(deep=False)
-    del parameters["executor"]  # of this machine, and no part of a model
-    _check_state(parameters)
-    _list_widths(parameters)
+    parameters = _parameters(estimator)
     if isinstance(parameters["priors"], Priors):
         parameters["priors"] = asdict(parameters["priors"])
-    if parameters.get("merge_twins"):  # the default; files of an earlier version have no such key
-        del parameters["merge_twins"]
-    for name, default in (("learning", "gibbs"), ("batch_size", 512)):
+    for name, default in _LATER.items():
         if parameters.get(name) == default:
             del parameters[name]
-    if not parameters["keep_draws"]:  # as files were before draws could be kept
-        del parameters["keep_draws"]
     content: dict[str, Any] = {"class": type(estimator).__name__, "parameters": parameters}
     if not hasattr(estimator, "training_"):
         return Parts(content)
-    content["networks"], arrays = encode_networks(estimator.training_.networks)
-    content |= {"stopped": estimator.training_.stopped, "link": estimator.link_,
-                "seed": estimator._seed, "features": estimator.n_features_in_,
-                "fixed": estimator._fixed}  # fmt: skip
-    if hasattr(estimator, "feature_names_in_"):
-        content["feature_names"] = [str(name) for name in estimator.feature_names_in_]
+    own, arrays = _fitted(estimator)
+    content |= own | {"link": estimator.link_, "fixed": estimator._fixed}
     deepest = estimator.training_.deepest
     return Parts(content, {"model": arrays}, deepest.vocabulary, deepest.vocabulary_size)
 
 
 def _decode_estimator(
-    content: Mapping[str, Any],
-    files: Files,
-    /,
-    *,
-    threads: int | None = None,
-    names: Sequence[str] | None = None,
+    content: Mapping[str, Any], files: Files, /, names: Sequence[str] | None = None, **_: Any
 ) -> PGBN:
     known = {kind.__name__: kind for kind in (PGBN, PFA)}
     check_form(content, {"class": str, "parameters": dict[str, Any]}, _OF_SOME)
@@ -91,40 +122,28 @@ def _decode_estimator(
     return estimator
 
 
+# ---- NetworkTransformer -------------------------------------------------------------------
+
+
 def _encode_transformer(estimator: NetworkTransformer) -> Parts:
-    parameters = estimator.get_params(deep=False)
-    del parameters["executor"]  # of this machine, and no part of a model
-    _check_state(parameters)
+    parameters = _parameters(estimator)
     network = parameters.pop("network")
     if isinstance(network, Network):
         parameters["network"] = {"network": json.loads(network.to_json())}
     elif network is not None:
         parameters["network"] = Family(network).content()
-    _list_widths(parameters)
     content: dict[str, Any] = {"parameters": parameters}
     if not hasattr(estimator, "network_"):
         return Parts(content)
-    content |= {"network": json.loads(estimator.network_.to_json()), "seed": estimator._seed,
-                "features": estimator.n_features_in_}  # fmt: skip
-    arrays = {f"draws/{name}": value for name, value in estimator.draws_.items()}
+    own, arrays = _fitted(estimator)
+    content |= own | {"network": json.loads(estimator.network_.to_json())}
+    arrays |= {f"draws/{name}": value for name, value in estimator.draws_.items()}
     arrays |= {f"means/{name}": value for name, value in estimator.means_.items()}
-    if hasattr(estimator, "training_"):
-        training = estimator.training_
-        content["networks"], own = encode_networks(training.networks)
-        content["stopped"] = training.stopped
-        arrays |= own
-    if hasattr(estimator, "feature_names_in_"):
-        content["feature_names"] = [str(name) for name in estimator.feature_names_in_]
     return Parts(content, {"model": arrays})
 
 
 def _decode_transformer(
-    content: Mapping[str, Any],
-    files: Files,
-    /,
-    *,
-    threads: int | None = None,
-    names: Sequence[str] | None = None,
+    content: Mapping[str, Any], files: Files, /, **_: Any
 ) -> NetworkTransformer:
     check_form(content, {"parameters": dict[str, Any]}, _OF_SOME)
     parameters, fitted = dict(content["parameters"]), None
@@ -144,10 +163,7 @@ def _decode_transformer(
     check_form(content, _OF_FITTED)
     read_sweeps(estimator)
     arrays = files("model")
-    draws, means = (
-        {n.removeprefix(part): a for n, a in arrays.items() if n.startswith(part)}
-        for part in ("draws/", "means/")
-    )
+    draws, means = under("draws/", arrays), under("means/", arrays)
     _check_kept(estimator, fitted, draws, means, content["features"])
     estimator.network_, estimator.draws_, estimator.means_ = fitted, draws, means
     estimator._seed = check_seed(content["seed"])
@@ -156,16 +172,6 @@ def _decode_transformer(
         networks = decode_networks(content["networks"], arrays)
         estimator.training_ = LayerwiseTraining(networks, content["stopped"])
     return estimator
-
-
-def _name_features(estimator: PGBN | NetworkTransformer, content: Mapping[str, Any]) -> None:
-    """How many columns the data of `fit` had and, of a data frame, their names."""
-    estimator.n_features_in_ = content["features"]
-    if "feature_names" in content:
-        names = content["feature_names"]
-        if len(names) != content["features"]:
-            raise StorageError(f"damaged: {content['features']} features, {len(names)} names")
-        estimator.feature_names_in_ = np.array(names, object)
 
 
 def _check_kept(
@@ -190,26 +196,6 @@ def _check_kept(
         complaint = node.refuses(mean) if isinstance(node, Latent) else None
         if complaint:
             raise StorageError(f"damaged: the mean of {name} {complaint}")
-
-
-def _list_widths(parameters: dict[str, Any]) -> None:
-    """Budgets that are an array, as JSON has them."""
-    if isinstance(parameters.get("max_width"), np.ndarray):
-        parameters["max_width"] = parameters["max_width"].tolist()
-
-
-def _tuple_widths(parameters: dict[str, Any]) -> None:
-    """And as the default has them: JSON knows no tuples."""
-    if isinstance(parameters.get("max_width"), list):
-        parameters["max_width"] = tuple(parameters["max_width"])
-
-
-def _check_state(parameters: Mapping[str, Any]) -> None:
-    if isinstance(parameters.get("random_state"), np.random.RandomState):
-        raise StorageError(
-            "random_state is a generator, which cannot be saved; give an integer with "
-            "set_params(random_state=0)"
-        )
 
 
 register_codec("estimator", PGBN, _encode_estimator, _decode_estimator, "an estimator")

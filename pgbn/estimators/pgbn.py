@@ -5,11 +5,12 @@ Needs the extra ``pgbn[sklearn]``.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
+from functools import wraps
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -18,6 +19,7 @@ from sklearn.base import TransformerMixin, clone
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
+from pgbn import evaluation
 from pgbn.checks import OTHER_NAMES, WIDTHS, check_integer, in_order, is_integral, listed
 from pgbn.engine.run.progress import Silent, choose_meter, live
 from pgbn.errors import DataError, tell
@@ -34,34 +36,11 @@ from pgbn.estimators.parameters import (
     renaming,
     validate_documents,
 )
-from pgbn.evaluation import (
-    GroupShares,
-    SyntheticDocuments,
-    Topic,
-    Twins,
-    all_topics_graph,
-    completion_perplexity,
-    compose,
-    design_matrix,
-    find_topics,
-    generate_documents,
-    group_shares,
-    groups_for,
-    keyword_labels,
-    project,
-    share_draws,
-    similar_topics,
-    time_bins,
-    to_pyldavis,
-    topic_similarity,
-    topic_stability,
-    topics,
-)
+from pgbn.evaluation import GroupShares, SyntheticDocuments, Topic
 from pgbn.evaluation.inference_data import kept_data
 from pgbn.evaluation.layer_quality import SWEEPS, without_twins
 from pgbn.evaluation.perplexity import mean_log_density
 from pgbn.evaluation.shares import check_row_order, interval_of, middle_and_ends, plain_list
-from pgbn.network.layers import layers_above
 from pgbn.samplers.executor import Executor
 from pgbn.storage.blocks import Corpus
 from pgbn.storage.stopping import stop_gently
@@ -72,14 +51,17 @@ from pgbn.training.minibatch.learner import Learner
 from pgbn.training.minibatch.result import Arriving
 from pgbn.training.minibatch.train import MinibatchEvent, train_minibatch
 from pgbn.training.new_rows import infer
-from pgbn.training.settings import Settings, budgets
+from pgbn.training.settings import Settings
 from pgbn.training.trained import Priors, TrainedNetwork
 from pgbn.training.training_result import LayerwiseTraining, Reportable
+from pgbn.zoo import layers as layers_of_zoo
 from pgbn.zoo.links import get_link
 
-# ---- frames -------------------------------------------------------------------------------------
-#
-# Tables as data frames of pandas, which is imported when one is asked for.
+_KERNELS = 5  # that the first documents compile
+ROWS = layers_of_zoo.DOCUMENT
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 
 def data_frame(table: Any, columns: Any = None, index: Any = None) -> Any:
@@ -120,12 +102,6 @@ def needed_beside(value: Any, call: str) -> Any:
     return value
 
 
-# ---- features -----------------------------------------------------------------------------------
-
-
-_KERNELS = 5  # that the first documents compile
-
-
 class _Columns(TransformerMixin):
     """The features of one choice of layers. scikit-learn makes a data frame of them where
     `set_output` or `sklearn.set_config` says so, with the names of these columns."""
@@ -150,11 +126,6 @@ class _Columns(TransformerMixin):
         return np.array(names, object)
 
 
-# ---- verbose ------------------------------------------------------------------------------------
-#
-# What ``verbose`` of scikit-learn prints while an estimator is trained.
-
-
 class Reporter:
     """With verbose=1 the live line of the command line, in a terminal or a notebook; elsewhere, as
     in a log, a line for every layer and phase, and from verbose=2 on one for every 50 sweeps."""
@@ -170,24 +141,28 @@ class Reporter:
         if self.verbose < 1 or self.live:
             return
         if progress.sweep == progress.sweeps or (self.verbose > 1 and progress.sweep % 50 == 0):
-            network = progress.chain.network
-            top = layers_above(network, network.observed[0])[-1]
+            width = progress.chain.network.sizes[layers_of_zoo.topic(progress.depth)]
             where = f"{progress.phase} {progress.sweep}/{progress.sweeps}"
-            line = f"[pgbn] layer {progress.depth}, {where}, width {network.sizes[top.dim]}"
-            tell(line)
+            tell(f"[pgbn] layer {progress.depth}, {where}, width {width}")
 
 
-# ---- pgbn ---------------------------------------------------------------------------------------
+def _ask(
+    function: Callable[Concatenate[TrainedNetwork, P], R],
+) -> Callable[Concatenate[PGBN, P], R]:
+    """The method that asks a function of `pgbn.evaluation` about the trained network."""
 
+    @wraps(function)
+    def method(self: PGBN, /, *args: P.args, **kwargs: P.kwargs) -> R:
+        check_is_fitted(self)
+        return function(self.training_.deepest, *args, **kwargs)
 
-ROWS = "doc"
+    return method
 
 
 def _widths(at: Beginning) -> tuple[int, ...]:
     """One width for all layers, or one for each."""
-    width, depth = at.settings.max_width, at.settings.depth
-    found = budgets("max_width", width, depth)
-    return (found,) * depth if isinstance(found, int) else tuple(found)
+    widths, depth = at.settings.max_width, at.settings.depth
+    return (widths,) * depth if isinstance(widths, int) else widths
 
 
 class PGBN(NetworkTransformer):
@@ -351,6 +326,7 @@ class PGBN(NetworkTransformer):
         self.components_ = training.deepest.phi[0]
         self.n_iter_ = training.deepest.sweeps
         self.link_, self._seed, self._fixed = link, seed, fixed
+        self._arriving: Arriving | None = None  # the learner of `partial_fit`
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "training_")
@@ -365,42 +341,36 @@ class PGBN(NetworkTransformer):
             check_settings(self)
             fitted = hasattr(self, "training_")
             X = sp.csr_array(validate_documents(self, X, reset=not fitted))
-            if not fitted:
-                self._begin_arriving(begin_fit(self, X, False))
-            elif getattr(self, "_arriving_from", None) is not self.training_:
-                self._arrive_after(self.training_.deepest, X)
-            network = self._arriving.learn(X)
-            seen = f"{self._arriving.seen} documents seen"
-            self._keep(LayerwiseTraining((network,), seen), *self._arriving_kept)
-            self._arriving_from = self.training_
+            arriving: Arriving | None = getattr(self, "_arriving", None)
+            kept: Any = (self.link_, self._seed, self._fixed) if fitted else None
+            if arriving is None:
+                at = begin_fit(self, X, False)
+                kept = kept or at.kept
+                learner, seen = self._learner_of_fit() if fitted else (self._learner(at), 0)
+                arriving = Arriving(learner, at.settings, int(self.batch_size), seen)
+            network = arriving.learn(X)
+            self._keep(LayerwiseTraining((network,), f"{arriving.seen} documents seen"), *kept)
+            self._arriving = arriving
         return self
 
-    def _arrive_after(self, network: TrainedNetwork, X: Any) -> None:
-        """Go on from the last state of a chain, with steps as short as after so many sweeps."""
-        at = begin_fit(self, X, False)
-        settings = replace(at.settings, eta=network.eta, depth=network.depth)
-        executor = read_executor(self)
-        learner = Learner(family_of(settings).network(network.widths), ROWS, self._seed,
-                          executor=executor)  # fmt: skip
-        names, state = learner.roles.shared, network.state
-        scores = layers_above(learner.network, learner.network.observed[0])[0].scores
-        if not {*names, scores} <= set(state):
+    def _learner(self, at: Beginning) -> Learner:
+        network = family_of(at.settings).network(_widths(at))
+        return Learner(network, ROWS, at.settings.seed, executor=read_executor(self))
+
+    def _learner_of_fit(self) -> tuple[Learner, int]:
+        """A learner at the last state of the chain, with steps as short as after so many sweeps,
+        and the number of its documents."""
+        network = self.training_.deepest
+        learner = Learner(network.network(), ROWS, self._seed, executor=read_executor(self))
+        scores = layers_of_zoo.theta(1)
+        if not {*learner.roles.shared, scores} <= set(network.state):
             raise DataError(
                 "partial_fit: the state of this model was not kept (a file of a training on "
                 "minibatches has none); begin with partial_fit, or fit anew"
             )
-        learner.values = {name: np.array(state[name], order="C") for name in names}
+        learner.values = {n: np.array(network.state[n], order="C") for n in learner.roles.shared}
         learner.steps = network.sweeps
-        self._arriving = Arriving(learner, settings, int(self.batch_size), len(state[scores]))
-        self._arriving_kept = (self.link_, self._seed, self._fixed)
-
-    def _begin_arriving(self, at: Beginning, learner: Learner | None = None, seen: int = 0) -> None:
-        if learner is None:
-            network = family_of(at.settings).network(_widths(at))
-            executor = read_executor(self)
-            learner = Learner(network, ROWS, at.settings.seed, executor=executor)
-        self._arriving = Arriving(learner, at.settings, int(self.batch_size), seen)
-        self._arriving_kept = at.kept
+        return learner, len(network.state[scores])
 
     def _fit_minibatches(self, X: Any) -> None:
         """Train on minibatches of a corpus, which may be larger than memory, or of a matrix."""
@@ -421,10 +391,9 @@ class PGBN(NetworkTransformer):
             keep_draws=self.keep_draws, seed=at.settings.seed, threads=read_executor(self).workers,
             progress=bool(self.verbose), callback=last.append,
         )  # fmt: skip
-        training = LayerwiseTraining((network,), f"{burn_in + collect} minibatches")
-        self._keep(training, *at.kept)
-        self._begin_arriving(at, last[-1].learner, X.shape[0])
-        self._arriving_from = self.training_
+        self._keep(LayerwiseTraining((network,), f"{burn_in + collect} minibatches"), *at.kept)
+        size = int(self.batch_size)
+        self._arriving = Arriving(last[-1].learner, at.settings, size, X.shape[0])
 
     # ---- fewer topics ---------------------------------------------------------------
 
@@ -455,7 +424,7 @@ class PGBN(NetworkTransformer):
     def reduce(self, X: Any, to: int, layer: int = 1, sweeps: int = 50) -> Self:
         """Merge the topics of a layer that are most alike until ``to`` are left, see `merge`."""
         check_is_fitted(self)
-        return self.merge(X, groups_for(self.training_, to, layer), layer, sweeps)
+        return self.merge(X, evaluation.groups_for(self.training_, to, layer), layer, sweeps)
 
     def _sweep(
         self, X: Any, merged: TrainedNetwork, sweeps: int, before: Beginning | None = None
@@ -518,7 +487,7 @@ class PGBN(NetworkTransformer):
             raise DataError(
                 f"Z: features have {features.shape[1]} columns; layer {chosen} has {width}"
             )
-        return np.asarray(features @ project(self.training_.deepest, chosen))
+        return np.asarray(features @ evaluation.project(self.training_.deepest, chosen))
 
     def _chain(self) -> dict[str, Any]:
         """How the hidden units of documents are sampled."""
@@ -552,7 +521,9 @@ class PGBN(NetworkTransformer):
             settings["held_out"] = validate_documents(self, X_held, reset=False, name="X_held")
         named = nullcontext() if X_held is None else renaming("held_out", "X_held")
         with named:
-            held = completion_perplexity(self.training_.deepest, X, fraction=fraction, **settings)
+            held = evaluation.completion_perplexity(
+                self.training_.deepest, X, fraction=fraction, **settings
+            )
         return held.perplexity()
 
     def score(self, X: Any, y: Any = None) -> float:
@@ -581,22 +552,17 @@ class PGBN(NetworkTransformer):
         """
         check_is_fitted(self)
         seed = self._seed if random_state is None else read_seed(random_state)
-        return generate_documents(self.training_.deepest, n, length=length, c=c, seed=seed)
+        return evaluation.generate_documents(
+            self.training_.deepest, n, length=length, c=c, seed=seed
+        )
 
     # ---- topics ---------------------------------------------------------------------
 
-    def topics(
-        self,
-        layer: int = 1,
-        top: int = 10,
-        vocabulary: Sequence[str] | None = None,
-        relevance: float | None = None,
-    ) -> list[Topic]:
-        """The topics of a layer by weight, with their leading terms. ``vocabulary`` names the
-        terms, else what the model was saved with, else the column names of a data frame.
-        ``relevance``: 1 ranks terms by probability, see `pgbn.evaluation.topics`."""
-        check_is_fitted(self)
-        return topics(self.training_.deepest, layer, top, vocabulary, relevance)
+    topics = _ask(evaluation.topics)
+    similar_topics = _ask(evaluation.similar_topics)
+    find_topics = _ask(evaluation.find_topics)
+    similarity = _ask(evaluation.topic_similarity)
+    to_networkx = _ask(evaluation.all_topics_graph)
 
     def topics_frame(
         self,
@@ -629,37 +595,13 @@ class PGBN(NetworkTransformer):
         between = [] if X is None else ["share", "low", "high"]
         return data_frame(rows, ["layer", "topic", "label", "weight", *between, "words"])
 
-    def similar_topics(
-        self, layer: int = 1, shared: int = 6, top: int = 10, relevance: float | None = None
-    ) -> list[Twins]:
-        """Pairs of topics that share ``shared`` of their ``top`` leading terms or more, these by
-        ``relevance`` as in `topics`."""
-        check_is_fitted(self)
-        return similar_topics(self.training_.deepest, layer, shared, top, relevance)
-
-    def find_topics(
-        self,
-        words: str | Sequence[str],
-        layer: int = 1,
-        n: int = 5,
-        vocabulary: Sequence[str] | None = None,
-    ) -> list[tuple[Topic, float]]:
-        """The topics that have most of the occurrences of some words, with their shares of them."""
-        check_is_fitted(self)
-        return find_topics(self.training_.deepest, words, layer, n, vocabulary)
-
-    def similarity(self, layer: int = 1) -> NDArray[np.float64]:
-        """(K, K): the affinity Σ_v √(ψ_kv ψ_lv) of each two topics of a layer."""
-        check_is_fitted(self)
-        return topic_similarity(self.training_.deepest, layer)
-
     def stability(self, X: Any, seeds: int = 2, layer: int = 1) -> NDArray[np.float64]:
         """Fit ``seeds`` more estimators to ``X`` with other random states; (seeds, K): how alike
         each topic is with its partner in each of them, see `pgbn.evaluation.topic_stability`."""
         check_is_fitted(self)
         others = [clone(self).set_params(random_state=self._seed % 10**6 + 1 + n, warm_start=False)
                   for n in range(check_integer("seeds", seeds, 1))]  # fmt: skip
-        return topic_stability([self, *(other.fit(X) for other in others)], layer)
+        return evaluation.topic_stability([self, *(other.fit(X) for other in others)], layer)
 
     def set_labels(self, labels: Mapping[tuple[int, int], str]) -> Self:
         """Name topics, ``{(1, 0): "weather"}``; an empty name takes a label away. They are saved,
@@ -678,14 +620,9 @@ class PGBN(NetworkTransformer):
     ) -> Self:
         """Name the topic that has most of some words: ``{"weather": ["rain", "sun"]}``."""
         check_is_fitted(self)
-        return self.set_labels(keyword_labels(self.training_.deepest, keywords, layer, vocabulary))
-
-    def to_networkx(
-        self, threshold: float = 0.05, top: int = 5, relevance: float | None = None
-    ) -> Any:
-        """All topics as a directed graph, see `pgbn.evaluation.all_topics_graph`."""
-        check_is_fitted(self)
-        return all_topics_graph(self.training_.deepest, threshold, top, relevance)
+        return self.set_labels(
+            evaluation.keyword_labels(self.training_.deepest, keywords, layer, vocabulary)
+        )
 
     def report(self, path: str | Path = "report.html", X: Any = None, **options: Any) -> Path:
         """Write the HTML report, see `LayerwiseTraining.report`."""
@@ -699,7 +636,7 @@ class PGBN(NetworkTransformer):
     def to_pyldavis(self, X: Any, layer: int = 1) -> dict[str, Any]:
         """The arguments of ``pyLDAvis.prepare(**…)``."""
         X = self._documents(X)
-        return to_pyldavis(self.training_.deepest, X, layer, **self._chain())
+        return evaluation.to_pyldavis(self.training_.deepest, X, layer, **self._chain())
 
     # ---- documents ------------------------------------------------------------------
 
@@ -797,7 +734,7 @@ class PGBN(NetworkTransformer):
         a data frame of class, documents, topic, share, low and high."""
         y = needed_beside(y, "topics_per_class(X, y)")
         check_row_order(X, y=y)
-        found = group_shares(self._share_draws(X, layer, draws, interval), y, interval)
+        found = evaluation.group_shares(self._share_draws(X, layer, draws, interval), y, interval)
         return long_frame(found, "class")
 
     def topics_over_time(
@@ -813,9 +750,12 @@ class PGBN(NetworkTransformer):
         called by its beginning: those of the report or, with ``bins``, at most so many equally long
         ones, see `pgbn.evaluation.time_bins`."""
         check_row_order(X, dates=dates)
-        periods = time_bins(needed_beside(dates, "topics_over_time(X, dates)"), bins)
+        periods = evaluation.time_bins(needed_beside(dates, "topics_over_time(X, dates)"), bins)
         return long_frame(
-            group_shares(self._share_draws(X, layer, draws, interval), periods, interval), "time"
+            evaluation.group_shares(
+                self._share_draws(X, layer, draws, interval), periods, interval
+            ),
+            "time",
         )
 
     def effects(
@@ -832,11 +772,11 @@ class PGBN(NetworkTransformer):
         `pgbn.evaluation.design_matrix` for the columns."""
         X = needed_beside(X, "effects(formula, frame, X)")
         check_row_order(X, frame=frame)
-        design, terms = design_matrix(formula, frame)
+        design, terms = evaluation.design_matrix(formula, frame)
         shares = self._share_draws(X, layer, draws, interval)
         if len(design) != shares.shape[1]:
             raise DataError(f"frame has {len(design)} rows, but X has {shares.shape[1]} documents")
-        found = compose(shares, design, terms, interval, self._seed)
+        found = evaluation.compose(shares, design, terms, interval, self._seed)
         rows = [
             (term, k, found.mean[i, k], found.sd[i, k], found.low[i, k], found.high[i, k])
             for i, term in enumerate(found.terms)
@@ -850,7 +790,7 @@ class PGBN(NetworkTransformer):
 
     def _share_draws(self, X: Any, layer: int, draws: int, interval: float) -> NDArray[np.float64]:
         interval_of(interval)  # refused before anything is drawn
-        return share_draws(self.training_.deepest, self._documents(X), layer, draws,
+        return evaluation.share_draws(self.training_.deepest, self._documents(X), layer, draws,
                            seed=self._seed, threads=read_executor(self).workers)  # fmt: skip
 
 

@@ -359,8 +359,9 @@ def trained_at(
     samples."""
     network, state, found = chain.network, chain.values, means.over(samples)
     belief: dict[str, Any] = {}
-    if settings.family is None:
-        scores = [layer.scores for layer in layers_above(network, network.observed[0])]
+    layers = layers_above(network, network.observed[0]) if settings.link else ()
+    if settings.link:
+        scores = [layer.scores for layer in layers]
         rates = [state[_parent(network, name, "rate")] for name in scores]
         belief = {
             "link": settings.link,
@@ -372,7 +373,7 @@ def trained_at(
             found[layers_of_zoo.NOISE] = state[layers_of_zoo.NOISE]
     return TrainedNetwork(
         model=network,
-        layers=family_of(settings).layers(settings.depth),
+        layers=tuple(layer.dim for layer in layers) or settings.family.layers(settings.depth),
         means=found,
         traces=trace.arrays(),
         state=state,

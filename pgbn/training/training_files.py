@@ -48,19 +48,17 @@ def decode_networks(
     content: Any, arrays: Group, names: Sequence[str] | None = None
 ) -> tuple[TrainedNetwork, ...]:
     """Trained networks again; the class itself checks the shapes and sums."""
-    return tuple(_decode(entry, _under(f"{n}/", arrays), names) for n, entry in enumerate(content))
+    return tuple(_decode(entry, under(f"{n}/", arrays), names) for n, entry in enumerate(content))
 
 
 def _decode(content: Mapping[str, Any], part: Group, names: Sequence[str] | None) -> TrainedNetwork:
-    kinds: dict[str, Any] = {
-        kind: _under(f"{kind}/", part) for kind in ("traces", "state", "draws")
-    }
+    kinds: dict[str, Any] = {kind: under(f"{kind}/", part) for kind in ("traces", "state", "draws")}
     if "layers" in content:
         check_form(content, _OF_ANY)
         return TrainedNetwork(
             model=Network.from_json(json.dumps(content["network"])),
             layers=tuple(content["layers"]),
-            means=_under("means/", part),
+            means=under("means/", part),
             sweeps=content["sweeps"],
             **kinds,
         )
@@ -82,7 +80,8 @@ def _decode(content: Mapping[str, Any], part: Group, names: Sequence[str] | None
     )
 
 
-def _under(prefix: str, arrays: Group) -> Group:
+def under(prefix: str, arrays: Group) -> Group:
+    """The arrays whose names begin with a prefix, without it."""
     return {n.removeprefix(prefix): a for n, a in arrays.items() if n.startswith(prefix)}
 
 

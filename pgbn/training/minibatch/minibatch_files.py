@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from pgbn.checks import check_integer, is_integral
 from pgbn.errors import DataError, StorageError
 from pgbn.network.network import Network
-from pgbn.storage.archive import Files, register_unloadable
+from pgbn.storage.archive import Files, Group, register_unloadable
 from pgbn.storage.folders import read_folder
 from pgbn.storage.runner import Runner
 from pgbn.training.averages import Means
@@ -24,6 +24,7 @@ from pgbn.training.growing import kept_nodes
 from pgbn.training.kept_draws import is_kept
 from pgbn.training.minibatch.learner import Learner
 from pgbn.training.trained import LARGEST, check_shapes
+from pgbn.training.training_files import under
 
 KIND = "minibatch"
 TABLES = ("values", "counts", "exposures")  # of a learner
@@ -87,13 +88,13 @@ def _read_kept(
     settings: Mapping[str, Any],
     steps: int,
     kept: Any,
-    arrays: Mapping[str, Array],
+    arrays: Group,
 ) -> Kept:
     """The arrays of a checkpoint, of which nothing is believed: names, shapes and values are those
     that a learner has after so many steps."""
     network, roles = learner.network, learner.roles
     sizes = {network[network.observed[0]].axes[1]: columns}
-    tables = {table: _under(arrays, f"{table}/") for table in TABLES}
+    tables = {table: under(f"{table}/", arrays) for table in TABLES}
     received, collected = (*roles.proportions, *roles.received), kept_nodes(network)
     _check_values("values", network, tables["values"], roles.shared, sizes)
     _check_values("counts", network, tables["counts"], received, sizes, possible=False)
@@ -103,14 +104,14 @@ def _read_kept(
         raise StorageError("damaged: the exposures are not those of a checkpoint")
     _check_values("exposures", network, some, roles.received, sizes, possible=False)
     number = steps - (settings["steps"] - settings["collect"])
-    sums = _under(arrays, "sum/")
+    sums = under("sum/", arrays)
     means = {name: total / max(number, 1) for name, total in sums.items()}
     _check_values("sums", network, means, collected if number > 0 else (), sizes)
     noted = sum(is_kept(n, settings["collect"], settings["keep_draws"])
                 for n in range(1, number + 1))  # fmt: skip
     if not is_integral(kept) or kept != noted:
         raise StorageError(f"damaged: {kept!r:.40} draws after {steps} steps, not {noted}")
-    draws = [_under(arrays, f"kept/{s}/") for s in range(noted)]
+    draws = [under(f"kept/{s}/", arrays) for s in range(noted)]
     for draw in draws:
         _check_values("draws", network, draw, collected, sizes)
     table = arrays["rows"]
@@ -138,10 +139,6 @@ def _check_values(
         if array.dtype != np.float64 or not ((array >= 0) & (array <= LARGEST)).all() or complaint:
             why = complaint or f"has values that are none, or above {LARGEST:g}"
             raise StorageError(f"damaged: {what}: {name} {why}")
-
-
-def _under(arrays: Mapping[str, Array], prefix: str) -> dict[str, Array]:
-    return {name.removeprefix(prefix): a for name, a in arrays.items() if name.startswith(prefix)}
 
 
 register_unloadable(
