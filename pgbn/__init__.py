@@ -74,7 +74,7 @@ for _kind, _home in {
     "training": "pgbn.training",
     "grown": "pgbn.training",
     "checkpoint": "pgbn.training",
-    "minibatch": "pgbn.training.minibatch.minibatch_files",
+    "minibatch": "pgbn.training.minibatch.train",
     "estimator": "pgbn.estimators",
     "transformer": "pgbn.estimators",
 }.items():

@@ -48,8 +48,7 @@ from pgbn.training.growing import Progress, family_of
 from pgbn.training.layerwise import train_settings, trained_so_far
 from pgbn.training.merging import merge_topics
 from pgbn.training.minibatch.learner import Learner
-from pgbn.training.minibatch.result import Arriving
-from pgbn.training.minibatch.train import MinibatchEvent, train_minibatch
+from pgbn.training.minibatch.train import Arriving, MinibatchEvent, train_minibatch
 from pgbn.training.new_rows import infer
 from pgbn.training.settings import Settings
 from pgbn.training.trained import Priors, TrainedNetwork

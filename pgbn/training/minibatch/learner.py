@@ -22,10 +22,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pgbn.checks import is_finite_number
 from pgbn.engine.compile.program import Program
 from pgbn.engine.run.chain import Chain
 from pgbn.engine.run.generate import to_axes
-from pgbn.errors import NetworkError
+from pgbn.errors import DataError, NetworkError
 from pgbn.network.layers import layers_above
 from pgbn.network.network import Network
 from pgbn.network.schedule import Schedule
@@ -279,6 +280,19 @@ class Pace:
     decay: float = 0.6
     settle: int = 10
     average: int = 5
+
+    def __post_init__(self) -> None:
+        if not is_finite_number(self.first) or not 0 < self.first <= 1:
+            raise DataError(f"first_step={self.first!r}: give a number above 0, at most 1")
+        if not is_finite_number(self.delay) or not self.delay > 0:
+            raise DataError(f"delay={self.delay!r}: give a number of steps above 0, such as 10")
+        if not is_finite_number(self.decay) or not 0.5 < self.decay <= 1:
+            raise DataError(
+                f"decay={self.decay!r}: give a number above 0.5 and at most 1; steps that shrink "
+                "more slowly or faster do not converge"
+            )
+        for name in ("first", "delay", "decay"):
+            object.__setattr__(self, name, float(getattr(self, name)))
 
     def step(self, number: int) -> float:
         """ε_i of step ``number``, from 0 on."""

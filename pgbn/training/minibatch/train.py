@@ -6,9 +6,8 @@ model = pgbn.train_minibatch(corpus, (200, 60, 20), held_out=X_test, save="run")
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,36 +15,42 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from pgbn.checks import check_flag, check_integer, check_place, is_finite_number
+from pgbn.checks import Count, Flag, Sweeps, check_integer, check_place, validated
 from pgbn.engine.data.cells import read_array
 from pgbn.engine.data.coords import same_labels, term_labels
 from pgbn.engine.run.progress import check_callback
-from pgbn.errors import DataError, notify, tell
+from pgbn.errors import DataError, StorageError, notify, tell
+from pgbn.network.network import Network
 from pgbn.samplers.executor import executor_of
 from pgbn.samplers.random import mix, stream_key, word_of
 from pgbn.storage import folders
+from pgbn.storage.archive import Files, register_unloadable
 from pgbn.storage.blocks import Corpus
 from pgbn.storage.runner import Runner, Timing
 from pgbn.storage.stopping import stop_gently
-from pgbn.training.averages import Means
-from pgbn.training.growing import family_of, kept_nodes
+from pgbn.training.averages import Means, Trace
+from pgbn.training.growing import family_of, kept_nodes, trained_at
 from pgbn.training.kept_draws import is_kept
 from pgbn.training.minibatch.learner import Learner, Local, Pace
-from pgbn.training.minibatch.minibatch_files import KIND, check_same, commit, restore
-from pgbn.training.minibatch.result import network_of
 from pgbn.training.settings import Settings, budgets
-from pgbn.training.trained import Priors, TrainedNetwork, observed_node
+from pgbn.training.trained import LARGEST, Priors, TrainedNetwork, check_shapes, observed_node
+from pgbn.training.training_files import under
 from pgbn.training.training_result import completion_of
+from pgbn.zoo import layers
 
-# ---- order --------------------------------------------------------------------------------------
-#
-# The order in which rows are read: shuffled, by the seed alone, and from any place on.
+KIND = "minibatch"
+BEGIN_ROWS, BEGIN_SWEEPS = 4096, 100
+PERPLEXITY, STEP = "perplexity", "sweep"
+TABLES = ("values", "counts", "exposures")  # of a learner
+Array = NDArray[np.float64]
+
+
+# ---- the order in which rows are read: shuffled, by the seed alone, and from any place on -------
 #
 # An epoch has every row once. Its blocks come in a random order, some of them are in memory at a
 # time, and the rows of these are shuffled together: a corpus larger than memory is read block by
 # block, and each block once an epoch. One epoch follows the other without a gap, and minibatch i
 # has the rows i·n to (i + 1)·n − 1 of this sequence.
-
 
 TOGETHER = 8  # blocks that are in memory at a time
 
@@ -95,86 +100,7 @@ def _length(corpus: Corpus, number: int) -> int:
     return min(corpus.block_rows, corpus.shape[0] - number * corpus.block_rows)
 
 
-# ---- settings -----------------------------------------------------------------------------------
-#
-# The settings of a training on minibatches, checked once.
-
-
-@dataclass(frozen=True)
-class MinibatchSettings:
-    """``model`` has the widths, eta, link, priors and the seed."""
-
-    model: Settings
-    batch_size: int
-    steps: int
-    collect: int
-    keep_draws: int
-    pace: Pace
-
-    @classmethod
-    def of(
-        cls,
-        widths: int | Sequence[int],
-        *,
-        eta: float | Sequence[float] | None,
-        link: str,
-        priors: Priors | None,
-        seed: int,
-        batch_size: int,
-        steps: int,
-        collect: int | None,
-        keep_draws: int,
-        first_step: float,
-        delay: float,
-        decay: float,
-        local_burn_in: int,
-        local_samples: int,
-    ) -> MinibatchSettings:
-        """From the arguments of `train_minibatch`."""
-        found = budgets("widths", widths, 1)
-        layers = (found,) if isinstance(found, int) else found
-        model = Settings(layers, len(layers), eta=eta, link=link, seed=seed, priors=priors,
-                            min_width=1)  # fmt: skip
-        check_integer("batch_size", batch_size, 1)
-        check_integer("steps", steps, 1)
-        collect = (steps + 1) // 2 if collect is None else collect
-        if check_integer("collect", collect, 1) > steps:
-            raise DataError(f"collect={collect!r} must be at most steps={steps!r}")
-        if check_integer("keep_draws", keep_draws, 0) > collect:
-            raise DataError(f"keep_draws={keep_draws!r} must be at most collect={collect!r}")
-        if not is_finite_number(first_step) or not 0 < first_step <= 1:
-            raise DataError(f"first_step={first_step!r}: give a number above 0, at most 1")
-        if not is_finite_number(delay) or not delay > 0:
-            raise DataError(f"delay={delay!r}: give a number of steps above 0, such as 10")
-        if not is_finite_number(decay) or not 0.5 < decay <= 1:
-            raise DataError(
-                f"decay={decay!r}: give a number above 0.5 and at most 1; steps that shrink more "
-                "slowly or faster do not converge"
-            )
-        pace = Pace(float(first_step), float(delay), float(decay),
-                    check_integer("local_burn_in", local_burn_in, 0),
-                    check_integer("local_samples", local_samples, 1))  # fmt: skip
-        return cls(model, int(batch_size), int(steps), int(collect), int(keep_draws), pace)
-
-    @property
-    def widths(self) -> tuple[int, ...]:
-        widths = self.model.max_width
-        assert isinstance(widths, tuple)
-        return widths
-
-    def content(self) -> dict[str, Any]:
-        """As JSON, to be compared."""
-        own = {name: getattr(self, name) for name in
-               ("batch_size", "steps", "collect", "keep_draws")}  # fmt: skip
-        return {"model": self.model.content(), "pace": asdict(self.pace), **own}
-
-
-# ---- train --------------------------------------------------------------------------------------
-
-
-ROWS = "doc"
-BEGIN_ROWS, BEGIN_SWEEPS = 4096, 100
-PERPLEXITY, STEP = "perplexity", "sweep"
+# ---- training -----------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -189,6 +115,7 @@ class MinibatchEvent:
     learner: Learner
 
 
+@validated
 def train_minibatch(
     X: Any,
     widths: int | Sequence[int],
@@ -196,21 +123,21 @@ def train_minibatch(
     eta: float | Sequence[float] | None = None,
     link: str = "poisson",
     priors: Priors | None = None,
-    batch_size: int = 512,
-    steps: int = 1000,
-    collect: int | None = None,
-    keep_draws: int = 0,
+    batch_size: Count = 512,
+    steps: Count = 1000,
+    collect: Count | None = None,
+    keep_draws: Sweeps = 0,
     first_step: float = 0.5,
     delay: float = 20.0,
     decay: float = 0.6,
-    local_burn_in: int = 10,
-    local_samples: int = 5,
+    local_burn_in: Sweeps = 10,
+    local_samples: Count = 5,
     seed: int = 0,
     threads: int | None = None,
     held_out: Any = None,
-    show_every: int = 100,
+    show_every: Count = 100,
     callback: Callable[[MinibatchEvent], None] | None = None,
-    progress: bool = True,
+    progress: Flag = True,
     save: str | Path | None = None,
     minutes: float = 5.0,
 ) -> TrainedNetwork:
@@ -228,31 +155,39 @@ def train_minibatch(
     each step. With ``save``, a folder, a checkpoint is written every ``minutes`` minutes, and the
     result at the end: the same call goes on from there, with the same bits.
     """
-    settings = MinibatchSettings.of(
-        widths, eta=eta, link=link, priors=priors, seed=seed, batch_size=batch_size, steps=steps,
-        collect=collect, keep_draws=keep_draws, first_step=first_step, delay=delay, decay=decay,
-        local_burn_in=local_burn_in, local_samples=local_samples,
-    )  # fmt: skip
+    found = budgets("widths", widths, 1)
+    each = (found,) if isinstance(found, int) else found
+    model = Settings(each, len(each), eta=eta, link=link, seed=seed, priors=priors, min_width=1)
+    collect = (steps + 1) // 2 if collect is None else collect
+    if collect > steps:
+        raise DataError(f"collect={collect!r} must be at most steps={steps!r}")
+    if keep_draws > collect:
+        raise DataError(f"keep_draws={keep_draws!r} must be at most collect={collect!r}")
+    pace = Pace(first_step, delay, decay, local_burn_in, local_samples)
     check_callback(callback)
-    check_integer("show_every", show_every, 1)
-    corpus = as_corpus(X, settings.model.link)
+    corpus = as_corpus(X, link)
     if not corpus.total:
         notify("X has no counts: all cells are 0, and what is trained is the prior")
     if held_out is not None:
-        held_out = _check_held_out(
-            held_out, settings.model.link, corpus.shape[1], corpus.vocabulary
-        )
-    run = _Run(settings, corpus, threads, _Watch(held_out, int(show_every), progress), callback)
+        held_out = _check_held_out(held_out, link, corpus)
+    run = _Run(
+        model=model, pace=pace, batch_size=batch_size, steps=steps, collect=collect,
+        keep_draws=keep_draws, corpus=corpus, threads=threads, held_out=held_out,
+        show_every=show_every, shown=progress, callback=callback,
+    )  # fmt: skip
     if save is None:
         return run.go()
-    content = settings.content() | {"data": _data_content(corpus)}
-    path, timing = check_place("save", save), Timing(minutes, share=2.0)
-    with Runner(path, KIND, content, timing) as runner:
-        check_same(runner)
-        if runner.body is not None and not runner.committed:
-            found: TrainedNetwork = folders.load(path)  # the result of the same training
-            return found
-        return run.go(runner)
+    with Runner(check_place("save", save), KIND, run.content(), Timing(minutes, share=2.0)) as at:
+        if at.body is not None and (other := at.other_setting()) is not None:
+            raise DataError(
+                f"save={str(at.path)!r}: there is another {at.body['kind']}"
+                + (f", with another {other}" if other else "")
+                + "; name another folder, or give the same arguments and data"
+            )
+        if at.body is not None and not at.committed:
+            done: TrainedNetwork = folders.load(at.path)  # the result of the same training
+            return done
+        return run.go(at)
 
 
 def as_corpus(X: Any, link: str) -> Corpus:
@@ -266,91 +201,81 @@ def as_corpus(X: Any, link: str) -> Corpus:
     return Corpus(counts, term_labels(cells), [])
 
 
-def _check_held_out(X: Any, link: str, terms: int, names: Any = None) -> sp.csr_array:
+def _check_held_out(X: Any, link: str, corpus: Corpus) -> sp.csr_array:
     """Documents × the same terms, with counts: before the training, which may take long."""
     cells = read_array(observed_node(link, "held_out"), X, imputed=False)
-    if names is not None:
-        same_labels("held_out", cells.labels, {cells.dims[-1]: names}, "X")
-    if cells.shape[1] != terms:
+    if corpus.vocabulary is not None:
+        same_labels("held_out", cells.labels, {cells.dims[-1]: corpus.vocabulary}, "X")
+    if cells.shape[1] != corpus.shape[1]:
+        terms = corpus.shape[1]
         raise DataError(f"held_out has {cells.shape[1]} columns, but X has {terms} terms")
     if not cells.values.any():
         raise DataError("held_out has no counts: all cells are 0; give documents with words")
     return sp.csr_array((cells.values, cells.indices, cells.indptr), shape=cells.shape)
 
 
-def _data_content(corpus: Corpus) -> list[float]:
-    """What tells other data."""
-    return [*corpus.shape, corpus.entries, corpus.total]
-
-
-class _Watch:
-    """The perplexity of documents that are not trained on, now and then."""
-
-    def __init__(self, held_out: Any, every: int, shown: bool) -> None:
-        self.held_out, self.every, self.shown = held_out, every, check_flag("progress", shown)
-        self.rows: list[tuple[float, float]] = []
-
-    def __call__(self, step: int, steps: int, make: Callable[[], TrainedNetwork]) -> float | None:
-        if step % self.every and step != steps:
-            return None
-        found = None
-        if self.held_out is not None:
-            found = completion_of(make(), self.held_out)
-            self.rows.append((step, found))
-        if self.shown:
-            words = "" if found is None else f", held-out perplexity {found:.1f}"
-            tell(f"step {step} of {steps}{words}")
-        return found
-
-
 @dataclass
 class _Run:
-    """A training: its learner, and what is collected of it."""
+    """A training: what was asked for, its learner, and what is collected of it. ``rows`` are the
+    steps after which the perplexity of ``held_out`` documents was noted, with it."""
 
-    settings: MinibatchSettings
+    model: Settings
+    pace: Pace
+    batch_size: int
+    steps: int
+    collect: int
+    keep_draws: int
     corpus: Corpus
     threads: int | None
-    watch: _Watch
+    held_out: Any
+    show_every: int
+    shown: bool
     callback: Callable[[MinibatchEvent], None] | None
     means: Means = field(default_factory=Means)
+    rows: list[tuple[float, float]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        model = self.settings.model
-        self.network = family_of(model).network(self.settings.widths)
+        self.network = family_of(self.model).network(self.model.max_width)
         self.names = kept_nodes(self.network)
         executor = executor_of(self.threads)
-        self.learner = Learner(self.network, ROWS, model.seed, self.settings.pace, executor)
-        self.size = min(self.settings.batch_size, self.corpus.shape[0])
+        self.learner = Learner(self.network, layers.DOCUMENT, self.model.seed, self.pace, executor)
+        self.size = min(self.batch_size, self.corpus.shape[0])
+
+    def content(self) -> dict[str, Any]:
+        """What was asked for, as JSON, to be compared; and what tells other data."""
+        own = {name: getattr(self, name) for name in ("batch_size", "steps", "collect",
+                                                      "keep_draws")}  # fmt: skip
+        data = [*self.corpus.shape, self.corpus.entries, self.corpus.total]
+        return {"model": self.model.content(), "pace": asdict(self.pace), **own, "data": data}
 
     def go(self, runner: Runner | None = None) -> TrainedNetwork:
         """All steps, or those that are left of a training that was stopped."""
-        learner, total, begun = self.learner, self.settings.steps, time.monotonic()
+        learner, total, begun = self.learner, self.steps, time.monotonic()
         if runner is not None and runner.committed:
-            kept = restore(runner, learner, self.corpus.shape[1])
-            self.means.sums, self.means.draws, self.watch.rows = kept.sums, kept.draws, kept.rows
+            restore(runner, self)
         scale, observed = self.corpus.shape[0] / self.size, self.network.observed[0]
-        if not learner.has_begun:
-            self._begin(observed)
+        if not learner.has_begun:  # a Gibbs chain on the rows that come first
+            rows = min(BEGIN_ROWS, self.corpus.shape[0])
+            first = next(minibatches(self.corpus, rows, learner.seed))
+            learner.begin({observed: first}, self.corpus.shape[0] / rows, BEGIN_SWEEPS)
         batches = minibatches(self.corpus, self.size, learner.seed, learner.steps)
-        local: Local | None = None
         with stop_gently() as stop:
             while learner.steps < total:
                 local = learner.step({observed: next(batches)}, scale)
                 self._collect()
-                found = self.watch(learner.steps, total, partial(self._result, local, now=True))
+                found = self._watch(local)
                 if self.callback is not None:
                     seconds = time.monotonic() - begun
-                    event = MinibatchEvent(learner.steps, total, seconds, found, learner)
-                    self.callback(event)
-                if runner is not None and learner.steps < total:
-                    save = partial(commit, runner, learner, self.means, self.watch.rows)
-                    runner.rhythms[0].tick(save, stop.requested)
-                if stop.requested and learner.steps < total:
+                    self.callback(MinibatchEvent(learner.steps, total, seconds, found, learner))
+                if learner.steps == total:
+                    break
+                if runner is not None:
+                    runner.rhythms[0].tick(lambda: commit(runner, self), stop.requested)
+                if stop.requested:
                     raise stop.interrupted(
                         f"stopped after step {learner.steps} of {total}"
                         + (" and saved; the same call goes on" if runner is not None else "")
                     )
-            assert local is not None
             result = self._result(local)
             if runner is not None:
                 record = {KIND: runner.settings}
@@ -359,30 +284,173 @@ class _Run:
                     raise stop.interrupted(f"stopped after all {total} steps; the result is saved")
         return result
 
-    def _begin(self, observed: str) -> None:
-        """A Gibbs chain on the rows that come first."""
-        rows = min(BEGIN_ROWS, self.corpus.shape[0])
-        first = next(minibatches(self.corpus, rows, self.learner.seed))
-        self.learner.begin({observed: first}, self.corpus.shape[0] / rows, BEGIN_SWEEPS)
-
     def _collect(self) -> None:
-        settings, learner = self.settings, self.learner
-        number = learner.steps - (settings.steps - settings.collect)
+        learner = self.learner
+        number = learner.steps - (self.steps - self.collect)
         if number < 1:
             return
         for name in self.names:
-            mean = learner.mean(name)
-            self.means.sums[name] = self.means.sums.get(name, 0.0) + mean
-        if is_kept(number, settings.collect, settings.keep_draws):
+            self.means.sums[name] = self.means.sums.get(name, 0.0) + learner.mean(name)
+        if is_kept(number, self.collect, self.keep_draws):
             self.means.draws.append(learner.draw(self.names))
 
-    def _result(self, local: Local, now: bool = False) -> TrainedNetwork:
-        """The network with the means over the steps that were collected, or as it is ``now``."""
-        means = None if now else self.means
-        samples = 1 if now else self.settings.collect
+    def _watch(self, local: Local) -> float | None:
+        """The perplexity of documents that are not trained on, now and then."""
+        step, found = self.learner.steps, None
+        if step % self.show_every and step != self.steps:
+            return None
+        if self.held_out is not None:
+            scale = self.corpus.shape[0] / self.size
+            found = completion_of(network_of(self.learner, local, self.model, scale), self.held_out)
+            self.rows.append((step, found))
+        if self.shown:
+            words = "" if found is None else f", held-out perplexity {found:.1f}"
+            tell(f"step {step} of {self.steps}{words}")
+        return found
+
+    def _result(self, local: Local) -> TrainedNetwork:
+        """The network with the means over the steps that were collected."""
         scale, names = self.corpus.shape[0] / self.size, self.corpus.vocabulary
-        found = network_of(self.learner, local, self.settings.model, scale, means, samples, names)
-        if not self.watch.rows:
+        found = network_of(self.learner, local, self.model, scale, self.means, self.collect, names)
+        if not self.rows:
             return found
-        table = np.array(self.watch.rows, np.float64)
+        table = np.array(self.rows, np.float64)
         return replace(found, traces={STEP: table[:, 0], PERPLEXITY: table[:, 1]})
+
+
+def network_of(
+    learner: Learner,
+    local: Local,
+    model: Settings,
+    scale: float,
+    means: Means | None = None,
+    samples: int = 1,
+    vocabulary: Sequence[str] | None = None,
+) -> TrainedNetwork:
+    """With means over some samples, or those of now; rates and weights are of the last minibatch,
+    of whose rows there are ``scale`` times as many in all."""
+    if means is None:
+        means = Means({name: learner.mean(name) for name in kept_nodes(learner.network)})
+    found = trained_at(local.chain, means, samples, Trace(0), model)
+    return replace(
+        found,
+        weights=tuple(scale * weight for weight in found.weights),
+        traces={},
+        state={},
+        sweeps=learner.steps,
+        vocabulary=vocabulary,
+    )
+
+
+@dataclass
+class Arriving:
+    """A learner of a belief network for documents that arrive one batch after another; nobody knows
+    how many there will be. Of those ``seen`` so far, N, the new ones are a minibatch: what they say
+    counts N/n times; ``size`` of them at most are one. The first batch is sampled by Gibbs."""
+
+    learner: Learner
+    model: Settings
+    size: int
+    seen: int = 0
+
+    def learn(self, X: sp.csr_array) -> TrainedNetwork:
+        """The network after some documents more."""
+        observed, local = self.learner.network.observed[0], None
+        self.seen += X.shape[0]
+        if not self.learner.has_begun:
+            self.learner.begin({observed: X}, 1.0, BEGIN_SWEEPS)
+        for start in range(0, X.shape[0], self.size):
+            batch = sp.csr_array(X[start : start + self.size])
+            local = self.learner.step({observed: batch}, self.seen / batch.shape[0])
+        assert isinstance(local, Local)
+        rows = local.chain.program.cells[observed].rows
+        return network_of(self.learner, local, self.model, self.seen / rows)
+
+
+# ---- checkpoints: the writer of each field, and its reader --------------------------------
+#
+# object    steps, kept (how many draws)
+# state     values/…, counts/… and exposures/… of the learner, sum/… and kept/0/… of what was
+#           collected, and the perplexities that were noted
+
+
+def commit(runner: Runner, run: _Run) -> None:
+    """Write a checkpoint."""
+    learner, means = run.learner, run.means
+    arrays: dict[str, Any] = {"rows": np.array(run.rows, np.float64).reshape(-1, 2)}
+    for table in TABLES:
+        arrays |= {f"{table}/{name}": a for name, a in getattr(learner, table).items()}
+    arrays |= {f"sum/{name}": total for name, total in means.sums.items()}
+    for number, draw in enumerate(means.draws):
+        arrays |= {f"kept/{number}/{name}": value for name, value in draw.items()}
+    runner.commit({"steps": learner.steps, "kept": len(means.draws)}, {"state": arrays})
+
+
+def restore(runner: Runner, run: _Run) -> None:
+    """Put a training where its last checkpoint was taken. Nothing in it is believed: names, shapes
+    and values are those that a learner has after so many steps."""
+
+    def read(body: Mapping[str, Any], files: Files) -> None:
+        place, arrays, learner = runner.resume(), files("state"), run.learner
+        steps = check_integer("damaged: steps", place["steps"], 1)
+        if steps >= run.steps:
+            raise StorageError(f"damaged: {steps} of {run.steps} steps are done")
+        network, roles = learner.network, learner.roles
+        sizes = {network[network.observed[0]].axes[1]: run.corpus.shape[1]}
+        values, counts, exposures = (under(f"{table}/", arrays) for table in TABLES)
+        received = (*roles.proportions, *roles.received)
+        _check_values("values", network, values, roles.shared, sizes)
+        _check_values("counts", network, counts, received, sizes, possible=False)
+        if set(exposures) != set(received):
+            raise StorageError("damaged: the exposures are not those of a checkpoint")
+        # of proportions, which need none, a 0 without dims
+        some = {name: a for name, a in exposures.items() if name in roles.received or np.ndim(a)}
+        _check_values("exposures", network, some, roles.received, sizes, possible=False)
+        number = steps - (run.steps - run.collect)
+        sums = under("sum/", arrays)
+        means = {name: total / max(number, 1) for name, total in sums.items()}
+        _check_values("sums", network, means, run.names if number > 0 else (), sizes)
+        noted = sum(is_kept(n, run.collect, run.keep_draws) for n in range(1, number + 1))
+        if check_integer("damaged: kept", place["kept"], 0) != noted:
+            raise StorageError(f"damaged: {place['kept']} draws after {steps} steps, not {noted}")
+        draws = [under(f"kept/{s}/", arrays) for s in range(noted)]
+        for draw in draws:
+            _check_values("draws", network, draw, run.names, sizes)
+        table = arrays["rows"]
+        if table.ndim != 2 or table.shape[1] != 2 or not np.isfinite(table).all():
+            raise StorageError("damaged: the perplexities are not pairs of numbers")
+        learner.steps, learner.values = steps, values
+        learner.counts, learner.exposures = counts, exposures
+        run.means, run.rows = Means(sums, draws), [(float(a), float(b)) for a, b in table]
+
+    folders.read_folder(runner.path, read)
+
+
+def _check_values(
+    what: str,
+    network: Network,
+    arrays: Mapping[str, Array],
+    names: Sequence[str],
+    sizes: Mapping[str, int],
+    possible: bool = True,
+) -> None:
+    """Floats of these nodes and no others, with their dims; their values are ``possible`` ones, or
+    at least those of counts."""
+    if set(arrays) != set(names):
+        raise StorageError(f"damaged: {what} of {sorted(arrays)}, not of {sorted(names)}")
+    check_shapes(f"damaged: {what}", network, arrays, sizes)
+    for name, array in arrays.items():
+        node: Any = network[name]
+        complaint = node.refuses(array) if possible else None
+        if array.dtype != np.float64 or not ((array >= 0) & (array <= LARGEST)).all() or complaint:
+            why = complaint or f"has values that are none, or above {LARGEST:g}"
+            raise StorageError(f"damaged: {what}: {name} {why}")
+
+
+register_unloadable(
+    KIND,
+    lambda path: (
+        "a training on minibatches that has not ended; call pgbn.train_minibatch again with the "
+        f"same arguments and save={str(path)!r}: it goes on"
+    ),
+)
