@@ -44,7 +44,7 @@ from pgbn.evaluation.shares import check_row_order, interval_of, middle_and_ends
 from pgbn.samplers.executor import Executor
 from pgbn.storage.blocks import Corpus
 from pgbn.storage.stopping import stop_gently
-from pgbn.training.growing import Progress, family_of
+from pgbn.training.growing import Progress
 from pgbn.training.layerwise import train_settings, trained_so_far
 from pgbn.training.merging import merge_topics
 from pgbn.training.minibatch.learner import Learner
@@ -353,7 +353,7 @@ class PGBN(NetworkTransformer):
         return self
 
     def _learner(self, at: Beginning) -> Learner:
-        network = family_of(at.settings).network(_widths(at))
+        network = at.settings.grown.network(_widths(at))
         return Learner(network, ROWS, at.settings.seed, executor=read_executor(self))
 
     def _learner_of_fit(self) -> tuple[Learner, int]:

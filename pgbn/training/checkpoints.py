@@ -58,7 +58,7 @@ from pgbn.storage.stopping import stop_gently
 from pgbn.storage.writing import as_json
 from pgbn.training.averages import Means, Trace
 from pgbn.training.family import Build
-from pgbn.training.growing import Progress, family_of
+from pgbn.training.growing import Progress
 from pgbn.training.layerwise import train_settings
 from pgbn.training.settings import Settings, check_known
 from pgbn.training.start_from import find_start, read_training
@@ -349,7 +349,7 @@ def train(
     networks = find_start(start_from)
     start = networks[-1] if networks else None
     settings = Settings(max_width, depth, **arguments, start=start)
-    data = read_training(X, family_of(settings), executor_of(threads, executor))
+    data = read_training(X, settings.grown, executor_of(threads, executor))
     if settings.family is not None and vocabulary is not None:
         raise DataError("vocabulary: names of terms are for belief networks; leave it out")
     cells = next(iter(data.values()))

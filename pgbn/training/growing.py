@@ -35,12 +35,8 @@ from pgbn.training.family import Family
 from pgbn.training.kept_draws import is_kept, stacked
 from pgbn.training.settings import Settings
 from pgbn.training.surgery import State, grow, prune
-from pgbn.training.trained import TrainedNetwork, make_network, tokens_of_topics
+from pgbn.training.trained import TrainedNetwork, tokens_of_topics
 from pgbn.zoo import layers as layers_of_zoo
-
-# ---- new layer ----------------------------------------------------------------------------------
-#
-# The state at which a network begins whose top layer is new.
 
 
 def start_of_layer(
@@ -103,27 +99,6 @@ def _at_random(node: Dirichlet, sizes: Mapping[str, int], key: int) -> NDArray[n
     return vectorised.dirichlet(stream, 1.0, 3).reshape(*rows, *over)
 
 
-# ---- belief -------------------------------------------------------------------------------------
-#
-# The belief network as a family: what its settings make, and what is kept of its chain.
-
-
-def belief_family(settings: Settings) -> Family:
-    """The networks with the link, the eta and the priors of some settings."""
-
-    def belief(widths: tuple[int, ...]) -> Network:
-        # Further layers, which nothing is asked of, have the eta of the topmost.
-        eta = (*settings.eta, *settings.eta[-1:] * len(widths))[: len(widths)]
-        return make_network(widths, eta, settings.link, settings.priors)
-
-    return Family(belief)
-
-
-def family_of(settings: Settings) -> Family:
-    """The family of networks that is grown: a belief network, unless there is another."""
-    return belief_family(settings) if settings.family is None else settings.family
-
-
 def kept_nodes(network: Network) -> list[str]:
     """Φ^(1…T), and r."""
     layers = layers_above(network, network.observed[0])
@@ -133,9 +108,6 @@ def kept_nodes(network: Network) -> list[str]:
 def _parent(network: Network, name: str, slot: str) -> str:
     """The node that stands in a slot."""
     return network.wiring.polynomials[name, slot].names[0]
-
-
-# ---- growing ------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -161,11 +133,10 @@ class Progress(Event):
 
 @dataclass(frozen=True)
 class Plan:
-    """A training under way: its settings, the ``family`` that is grown, the sampler ``layer1`` that
-    was chosen for its first layer, and the ``networks`` trained so far."""
+    """A training under way: its settings, the chosen sampler ``layer1`` of its first layer,
+    and the ``networks`` trained so far."""
 
     settings: Settings
-    family: Family
     layer1: str
     executor: Executor
     callbacks: list[Callable[[Progress], None]]
@@ -184,21 +155,18 @@ class Plan:
         if resume is not None:
             self.clock.done = resume.sweep
             if trained < settings.depth:
-                before = self._of_this_training(each[:trained])
+                before = sum(each[:trained])  # of the layers below, if they are of this training
+                before = before if before and self.networks[-1].sweeps == before else 0
                 self.clock.total += before
                 self.clock.done += before
                 if resume.phase == "collect":
                     self.clock.done += settings.burn_in[trained]
 
-    def _of_this_training(self, each: list[int]) -> int:
-        """The sweeps of the layers below, unless they come from another training."""
-        return sum(each) if each and self.networks[-1].sweeps == sum(each) else 0
-
     def chain(
         self, data: Mapping[str, Cells], widths: tuple[int, ...], state: State, sweeps: int
     ) -> Chain:
         """A chain at a state. The sweeps that were run before number it: its streams are new."""
-        network, seed = self.family.network(widths), self.settings.seed
+        network, seed = self.settings.grown.network(widths), self.settings.seed
         return Chain.of_data(
             network, data, seed, sweeps, state, self.layer1, executor=self.executor
         )
@@ -210,8 +178,11 @@ def run_plan(plan: Plan, data: Mapping[str, Cells], resume: Progress | None) -> 
     depth, min_count = settings.depth, settings.min_count
     complete = bool(networks) and networks[-1].depth >= depth
     if networks and resume is None and not complete:
-        total = total_of(data)
-        full = why_start_is_full(networks[-1], total, settings.min_width, min_count)
+        known = all(cells.missing is None for cells in data.values())
+        total = sum(float(cells.values.sum(dtype=np.float64)) for cells in data.values())
+        full = why_start_is_full(
+            networks[-1], total if known else np.inf, settings.min_width, min_count
+        )
         if full:
             return full
     if not any(cells.any() for cells in data.values()):
@@ -245,13 +216,6 @@ def named_as(other: TrainedNetwork | None, network: TrainedNetwork) -> TrainedNe
     return replace(network, vocabulary=other.vocabulary or network.vocabulary, labels=labels)
 
 
-def total_of(data: Mapping[str, Cells]) -> float:
-    """The sum of all data; infinite where some are not known."""
-    if any(cells.missing is not None for cells in data.values()):
-        return np.inf
-    return float(sum(cells.values.sum(dtype=np.float64) for cells in data.values()))
-
-
 def why_full(
     network: TrainedNetwork, counts: float, min_width: int, min_count: int, known: str = ""
 ) -> str:
@@ -282,7 +246,7 @@ def _add_layer(
     plan: Plan, data: Mapping[str, Cells], below: TrainedNetwork | None, at: Progress | None
 ) -> tuple[TrainedNetwork, int]:
     """Grow, burn in, prune, collect; also the total count of the new layer."""
-    settings, family = plan.settings, plan.family
+    settings, family = plan.settings, plan.settings.grown
     before = below.widths if below else ()
     widths = (*before, settings.budget(before))
     units, sweeps = family.units(len(widths)), below.sweeps if below else 0
@@ -303,19 +267,14 @@ def _add_layer(
     if not active.any():
         active[0] = True  # a layer has at least one factor
     if not active.all():
-        state = prune_units(chain.network, chain.values, units, active)
+        state = chain.values
+        for dim in units.dims:
+            rescale = units.masses if dim == units.dim else ()
+            state, _ = prune(chain.network, state, dim, active, rescale=rescale)
         widths = (*before, int(active.sum()))
         chain = plan.chain(data, widths, state, sweeps + chain.sweeps)
     trained = _collect(plan, chain, trace, len(widths), burnt)
     return trained, int(unit_counts(chain, units).sum())
-
-
-def prune_units(network: Network, state: State, units: Units, keep: NDArray[np.bool_]) -> State:
-    """The state with some units of a layer only, in all nodes that have them."""
-    for dim in units.dims:
-        rescale = units.masses if dim == units.dim else ()
-        state, _ = prune(network, state, dim, keep, rescale=rescale)
-    return state
 
 
 def _go_on(
@@ -349,7 +308,7 @@ def averaged(chain: Chain, settings: Settings) -> list[str]:
     """The nodes of which means are kept."""
     if settings.link:
         return kept_nodes(chain.network)
-    return family_of(settings).shared(chain.network)
+    return settings.grown.shared(chain.network)
 
 
 def trained_at(
@@ -373,7 +332,7 @@ def trained_at(
             found[layers_of_zoo.NOISE] = state[layers_of_zoo.NOISE]
     return TrainedNetwork(
         model=network,
-        layers=tuple(layer.dim for layer in layers) or settings.family.layers(settings.depth),
+        layers=tuple(layer.dim for layer in layers) or settings.grown.layers(settings.depth),
         means=found,
         traces=trace.arrays(),
         state=state,
@@ -387,16 +346,16 @@ def _run(
     plan: Plan, chain: Chain, trace: Trace, means: Means, depth: int, phase: str, done: int
 ) -> None:
     """The sweeps of a phase after the first ``done`` of them."""
-    settings, units = plan.settings.first(depth), plan.family.units(depth)
+    settings, family = plan.settings.first(depth), plan.settings.grown
     total = (settings.burn_in if phase == "burn_in" else settings.collect)[-1]
     names = averaged(chain, settings)
     for number in range(done + 1, total + 1):
         chain.sweep()
-        trace.note(chain, units)
+        trace.note(chain, family.units(depth))
         if phase == "collect" and number > total - settings.average:
             means.add(chain, names)
         if phase == "collect" and is_kept(number, total, settings.keep_draws):
-            means.keep(chain, plan.family.shared(chain.network))
+            means.keep(chain, family.shared(chain.network))
         event = Progress(
             chain=chain, depth=depth, phase=phase, sweep=number, sweeps=total, **plan.clock.tick(),
             networks=tuple(plan.networks), trace=trace, means=means,

@@ -12,6 +12,7 @@ from pgbn.engine.data.nonzero import Cells
 from pgbn.engine.first_layer.choice import first_choice
 from pgbn.engine.first_layer.pattern import find_patterns
 from pgbn.engine.run.progress import Clock, check_callback, live
+from pgbn.errors import DataError
 from pgbn.nodes.rules.registry import find_link
 from pgbn.samplers.executor import Executor, executor_of
 from pgbn.storage.read_limits import check_bytes
@@ -21,7 +22,6 @@ from pgbn.training.growing import (
     Plan,
     Progress,
     averaged,
-    family_of,
     named_as,
     run_plan,
     trained_at,
@@ -32,7 +32,6 @@ from pgbn.training.start_from import (
     check_resumed,
     check_start,
     find_start,
-    networks_of,
     read_training,
 )
 from pgbn.training.trained import Priors, TrainedNetwork
@@ -101,7 +100,12 @@ def train_layerwise(
     Only the deepest network keeps its state, unless ``keep_states``. ``resume`` goes on from where
     a callback saw a training with the same arguments: see `pgbn.checkpoint`.
     """
-    networks = find_start(start_from) if resume is None else networks_of(resume)
+    if not isinstance(resume, Progress | None):
+        raise DataError(
+            f"resume={resume!r}: give the pgbn.Progress that a callback saw; for a folder with a "
+            "checkpoint, use pgbn.resume(path)"
+        )
+    networks = find_start(start_from) if resume is None else list(resume.networks)
     settings = Settings(
         max_width, depth, eta=eta, burn_in=burn_in, collect=collect, link=link, seed=seed,
         layer1=layer1, average=average, min_width=min_width, min_count=min_count,
@@ -135,7 +139,7 @@ def train_settings(
     """`train_layerwise` with settings that are resolved, from ``networks`` on (those that
     ``resume`` has, if it is given)."""
     check_callback(callback)
-    family = family_of(settings)
+    family = settings.grown
     worker = executor_of(threads, executor)
     data = read_training(X, family, worker)
     if resume is not None:
@@ -144,7 +148,6 @@ def train_settings(
         check_start(networks[-1], data, settings)
     plan = Plan(
         settings=settings,
-        family=family,
         layer1=_sampler(settings, family, data, resume),
         executor=worker,
         callbacks=[] if callback is None else [callback],
@@ -159,15 +162,10 @@ def train_settings(
     with live(progress, _KERNELS) as meter:
         plan.callbacks.append(meter)
         stopped = run_plan(plan, data, resume)
-    return _named(LayerwiseTraining(tuple(plan.networks), stopped), data)
-
-
-def _named(training: LayerwiseTraining, data: Mapping[str, Cells]) -> LayerwiseTraining:
-    """With the names of the terms that the data bring with them, so that new documents are matched
-    by name; those that are known already stay."""
-    deepest = training.deepest
-    if not deepest.link or deepest.vocabulary is not None:
+    training = LayerwiseTraining(tuple(plan.networks), stopped)
+    if not settings.link or training.deepest.vocabulary is not None:
         return training
+    # The names of the terms come with the data, so that new documents are matched by name.
     return training.with_vocabulary(term_labels(next(iter(data.values()))))
 
 

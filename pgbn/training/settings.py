@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import InitVar, asdict, dataclass, fields, replace
+from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
@@ -26,8 +27,9 @@ from pgbn.checks import (
     is_integral,
 )
 from pgbn.errors import DataError, did_you_mean
+from pgbn.network.network import Network
 from pgbn.training.family import Build, Family, read_family
-from pgbn.training.trained import Priors, TrainedNetwork, read_priors
+from pgbn.training.trained import Priors, TrainedNetwork, make_network, read_priors
 from pgbn.zoo.arguments import check_link
 
 _DEFAULT_ETA = 0.05
@@ -196,6 +198,17 @@ class Settings:
         return replace(
             self, depth=depth, **{name: getattr(self, name)[:depth] for name in _PER_LAYER}
         )
+
+    @cached_property
+    def grown(self) -> Family:
+        """The networks that are grown: belief networks, unless there is another family."""
+
+        def belief(widths: tuple[int, ...]) -> Network:
+            # Further layers, which nothing is asked of, have the eta of the topmost.
+            eta = (*self.eta, *self.eta[-1:] * len(widths))[: len(widths)]
+            return make_network(widths, eta, self.link, self.priors)
+
+        return Family(belief) if self.family is None else self.family
 
     def budget(self, below: tuple[int, ...] = ()) -> int:
         """How wide the layer above those of widths ``below`` begins: by its own budget, if it has

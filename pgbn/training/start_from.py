@@ -116,7 +116,8 @@ def check_start(last: TrainedNetwork, data: Mapping[str, Cells], settings: Setti
             names = {cells.dims[-1]: last.vocabulary}
             same_labels("X", cells.labels, names, "the documents of start_from")
     given = settings.max_width
-    for layer, (most, width) in enumerate(zip(_list(given), last.widths, strict=False), 1):
+    budgets = (given,) if isinstance(given, int) else given
+    for layer, (most, width) in enumerate(zip(budgets, last.widths, strict=False), 1):
         if most < width:
             which = "the first layer" if layer == 1 else f"layer {layer}"
             least = f"max_width={width}" if isinstance(given, int) else f"{width} for it"
@@ -126,10 +127,6 @@ def check_start(last: TrainedNetwork, data: Mapping[str, Cells], settings: Setti
             )
 
 
-def _list(max_width: int | tuple[int, ...]) -> tuple[int, ...]:
-    return (max_width,) if isinstance(max_width, int) else max_width
-
-
 def _check_member(argument: str, network: Network, widths: tuple[int, ...], family: Family) -> None:
     """A network to go on from must be the one that the family has for its widths."""
     if family.network(widths).to_json(None) != network.to_json(None):
@@ -137,16 +134,6 @@ def _check_member(argument: str, network: Network, widths: tuple[int, ...], fami
             f"{argument}: its network is not the one that family= gives for the widths {widths}; "
             "give the family that it was trained with"
         )
-
-
-def networks_of(resume: Any) -> list[TrainedNetwork]:
-    """The networks that a training had when it was stopped."""
-    if not isinstance(resume, Progress):
-        raise DataError(
-            f"resume={resume!r}: give the pgbn.Progress that a callback saw; for a folder with a "
-            "checkpoint, use pgbn.resume(path)"
-        )
-    return list(resume.networks)
 
 
 def check_resumed(resume: Progress, data: Mapping[str, Cells], settings: Settings) -> None:

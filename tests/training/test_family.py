@@ -15,7 +15,7 @@ from pgbn import checkpoint
 from pgbn.errors import DataError
 from pgbn.training.averages import unit_counts
 from pgbn.training.family import Family, read_family
-from pgbn.training.growing import prune_units
+from pgbn.training.growing import Chain
 from pgbn.training.settings import Settings
 from tests.helpers.own_family import DATA, MODALITIES, MULTIMODAL, own_family, two_families
 from tests.helpers.short_training import QUICK, X, cut_at, no_work
@@ -81,8 +81,23 @@ def test_the_belief_network_is_a_family_like_any_other() -> None:
         np.testing.assert_array_equal(one.deepest.r, two.deepest.means["r"])
 
 
+@pytest.fixture
+def begun(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """The networks of all chains that begin, and the states at which they do."""
+    found: list[Any] = []
+    begin = Chain.of_data
+
+    def look(network: pg.Network, data: Any, seed: int, number: int, init: Any, *rest: Any,
+             **more: Any) -> Any:  # fmt: skip
+        found.append((network, init))
+        return begin(network, data, seed, number, init, *rest, **more)
+
+    monkeypatch.setattr(Chain, "of_data", look)
+    return found
+
+
 @pytest.mark.parametrize("name", two_families)
-def test_pruning_loses_no_count_and_no_mass(name: str) -> None:
+def test_pruning_loses_no_count_and_no_mass(name: str, begun: list[Any]) -> None:
     family = Family(two_families[name])
     units = family.units(1)
     seen: dict[str, Any] = {}
@@ -98,7 +113,7 @@ def test_pruning_loses_no_count_and_no_mass(name: str) -> None:
     active = seen["counts"] > 0
     assert 1 < active.sum() < 40
     network, values = seen["network"], seen["values"]
-    state = prune_units(network, values, units, active)
+    _, (_, state) = begun
     for node in (network[name] for name in network.latent):
         old, new = values[node.name], state[node.name]
         if units.dim in node.axes:
@@ -125,22 +140,10 @@ def test_units_share_the_counts_of_all_data() -> None:
 
 
 @pytest.mark.parametrize("name", two_families)
-def test_where_a_new_layer_begins(name: str) -> None:
-    family, begun = two_families[name], []
+def test_where_a_new_layer_begins(name: str, begun: list[Any]) -> None:
+    family = two_families[name]
     build = Family(family)
-
-    def look(
-        network: pg.Network, data: Any, seed: int, number: int, init: Any, *rest: Any, **more: Any
-    ) -> Any:
-        begun.append((network, init))
-        return chain(network, data, seed, number, init, *rest, **more)
-
-    from pgbn.training import growing
-
-    chain = growing.Chain.of_data
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(growing.Chain, "of_data", look)
-        pg.train_layerwise(DATA, (4, 3), 2, family=family, **QUICK)
+    pg.train_layerwise(DATA, (4, 3), 2, family=family, **QUICK)
     network, second = begun[-1] if len(begun) < 3 else begun[-2]
     units = build.units(2)
     _, first = begun[0]

@@ -29,7 +29,7 @@ from pgbn.storage.blocks import Corpus
 from pgbn.storage.runner import Runner, Timing
 from pgbn.storage.stopping import stop_gently
 from pgbn.training.averages import Means, Trace
-from pgbn.training.growing import family_of, kept_nodes, trained_at
+from pgbn.training.growing import kept_nodes, trained_at
 from pgbn.training.kept_draws import is_kept
 from pgbn.training.minibatch.learner import Learner, Local, Pace
 from pgbn.training.settings import Settings, budgets
@@ -235,7 +235,7 @@ class _Run:
     rows: list[tuple[float, float]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.network = family_of(self.model).network(self.model.max_width)
+        self.network = self.model.grown.network(self.model.max_width)
         self.names = kept_nodes(self.network)
         executor = executor_of(self.threads)
         self.learner = Learner(self.network, layers.DOCUMENT, self.model.seed, self.pace, executor)
