@@ -395,7 +395,7 @@ def _trained(model: Any) -> NetworkMethods:
         )
         _finite("phi", *more.deepest.phi)
 
-    if isinstance(deepest, pgbn.GrownNetwork):
+    if not deepest.link:
         return [
             grown,
             lambda: deepest.widths,
@@ -453,5 +453,5 @@ USES: list[tuple[Any, Callable[[Any], NetworkMethods]]] = [
     (pgbn.NetworkTransformer, _transformer),
     (pgbn.Corpus, lambda corpus: [lambda: _use_corpus(corpus)]),
     (pgbn.Network, _network),
-    ((pgbn.TrainedNetwork, pgbn.GrownNetwork, pgbn.LayerwiseTraining), _trained),
+    ((pgbn.TrainedNetwork, pgbn.LayerwiseTraining), _trained),
 ]
