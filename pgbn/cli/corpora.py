@@ -39,8 +39,8 @@ def build_command(
       pgbn corpus build counts.mtx --terms vocabulary.txt -o counts
     """
     from pgbn.storage.blocks import Corpus
-    from pgbn.storage.corpus import file_format
     from pgbn.storage.count_files import MATRICES
+    from pgbn.storage.sources import file_format
 
     with wrong_usage():
         options = counting.options()

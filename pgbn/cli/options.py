@@ -16,7 +16,7 @@ import typer
 from pgbn.checks import MOST_THREADS, check_seed
 from pgbn.cli.console import wrong_usage
 from pgbn.errors import DataError, did_you_mean
-from pgbn.storage.corpus import FORMATS
+from pgbn.storage.sources import FORMATS
 from pgbn.storage.stop_words import LANGUAGES, is_language, language_named, stop_words_of
 
 

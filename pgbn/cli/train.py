@@ -30,9 +30,10 @@ from pgbn.cli.sampling import SPREAD, Spread, spread_over
 from pgbn.errors import DataError, StorageError
 from pgbn.storage.archive import is_archive, read_manifest
 from pgbn.storage.blocks import Corpus
-from pgbn.storage.corpus import count_terms, file_format, read_corpus
+from pgbn.storage.corpus import count_terms, read_corpus
 from pgbn.storage.folders import Kept
-from pgbn.storage.tables import check_columns, read_columns
+from pgbn.storage.sources import file_format
+from pgbn.storage.texts import check_columns, read_columns
 from pgbn.storage.writing import writing
 
 if TYPE_CHECKING:

@@ -1,13 +1,14 @@
-"""A folder of JSON and arrays that is whole at every moment, whatever happens to the writer.
+"""A folder of JSON and arrays that is complete at every moment, whatever happens to the writer.
 
     model.json                  the manifest: what it is, and the SHA-256 of every array file
     state-1f2e3d4c5b6a7988.npz  arrays, named after their content; never changed once written
 
 A group of arrays is a file, or several that have a part of the rows each (`pgbn.storage.arrays`,
-version 2 of the format).
+version 2 of the format). A reader sees the old or the new content, never a mixture:
+`pgbn.storage.writing` says how. Nothing is pickled and no name in a file is used as a path.
 
-A reader sees the old or the new content, never a mixture: `pgbn.storage.writing` says how. Nothing
-is pickled and no name in a file is used as a path.
+Each folder of the package registers codecs of its own types: how an object becomes JSON and
+arrays, and how it is made again.
 """
 
 from __future__ import annotations
@@ -15,21 +16,20 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Annotated, Any
 
 from numpy.typing import NDArray
-from pydantic import TypeAdapter, ValidationError
+from pydantic import Field, InstanceOf, TypeAdapter, ValidationError
 
-from pgbn.checks import check_path, is_integral
+from pgbn.checks import check_path
 from pgbn.errors import PgbnError, StorageError
-from pgbn.storage.arrays import InParts, file_digest, join_parts, parts_are_named, read_npz
+from pgbn.storage.arrays import InParts, join_parts, read_npz
 from pgbn.storage.old_folders import converted
 from pgbn.storage.read_limits import check_bytes, check_regular
 
@@ -38,8 +38,9 @@ VERSIONS = (1, 2)  # without, and with groups in parts
 LARGEST_MANIFEST = 2**28  # bytes; read and checked in seconds
 
 Entry = dict[str, Any]  # {"sha256": …, "bytes": …}
-
-_NAME = re.compile(r"[a-z]{1,20}-[0-9a-f]{16}\.npz")
+Texts = list[InstanceOf[str]]  # of any characters; pydantic's own rejects half ones
+_Name = Annotated[str, Field(pattern=r"^[a-z]{1,20}-[0-9a-f]{16}\.npz$")]
+_Files = Annotated[list[str], Field(min_length=1)]
 
 
 def is_archive(folder: str | Path) -> bool:
@@ -50,23 +51,13 @@ def is_archive(folder: str | Path) -> bool:
         return False
 
 
-# ---- reading --------------------------------------------------------------------------
+# ---- reading ------------------------------------------------------------------------------
 
 
 def read_manifest(folder: str | Path, name: str = MANIFEST) -> dict[str, Any]:
     """The manifest, checked: its format, version and checksum, and the names in it."""
     folder = check_path("path", folder)
     path = folder if folder.name == MANIFEST else folder / name
-    missing = StorageError(
-        f"{folder}: no saved model there (no {MANIFEST}); pgbn.save(model, path) and the command "
-        "pgbn fit write one"
-    )
-    try:
-        os.fsencode(path)
-    except UnicodeError:  # what no file can be called
-        raise missing from None
-    if "\0" in str(path):
-        raise missing
     try:
         check_regular(path, LARGEST_MANIFEST, least=1)
         text = path.read_bytes()
@@ -74,16 +65,19 @@ def read_manifest(folder: str | Path, name: str = MANIFEST) -> dict[str, Any]:
         check_bytes(f"{path}: it", 4 * len(text) + 100 * parts, "is it a manifest of pgbn?")
         document = json.loads(text)
     except (FileNotFoundError, NotADirectoryError):
-        raise missing from None
+        raise StorageError(
+            f"{folder}: no saved model there (no {MANIFEST}); pgbn.save(model, path) and the "
+            "command pgbn fit write one"
+        ) from None
     except OSError as error:
         raise StorageError(f"{path}: cannot be read ({error.strerror})") from error
+    except PgbnError as error:
+        raise StorageError(str(error)) from None
     except (ValueError, RecursionError) as error:
-        if isinstance(error, PgbnError):
-            raise StorageError(str(error)) from None
         raise StorageError(f"{path}: damaged or not of pgbn: it is not JSON ({error})") from None
     if not isinstance(document, dict) or document.get("format") != FORMAT:
         raise StorageError(f"{path}: this file was not written by pgbn")
-    version = document.get("version")
+    version, body = document.get("version"), document.get("body")
     if not isinstance(version, int):
         raise StorageError(f"{path}: damaged: it does not tell the version of its format")
     if version not in VERSIONS:
@@ -91,35 +85,38 @@ def read_manifest(folder: str | Path, name: str = MANIFEST) -> dict[str, Any]:
             f"{path}: format version {version!r}, but this pgbn reads versions up to "
             f"{VERSIONS[-1]}; install a newer pgbn"
         )
-    body = document.get("body")
-    try:
+    good = False
+    with suppress(RecursionError, ValueError):
         good = isinstance(body, dict) and document.get("sha256") == body_digest(body)
-    except (RecursionError, ValueError):
-        good = False
-    if not good:
+    if not isinstance(body, dict) or not good:
         raise StorageError(f"{path}: damaged (its checksum is wrong); use a copy or save anew")
-    assert isinstance(body, dict)
-    _check_body(path, body)
+    if not _is_well_formed(body):
+        raise StorageError(f"{path}: not a manifest of pgbn: a name or an entry is not allowed")
     return converted(body)
 
 
-def _check_body(path: Path, body: Mapping[str, Any]) -> None:
-    files, groups = body.get("files"), body.get("groups")
-    good = (
-        isinstance(body.get("kind"), str)
-        and isinstance(body.get("content"), dict)
-        and isinstance(files, dict)
-        and isinstance(groups, dict)
-        and all(_NAME.fullmatch(name) for name in files)
-        and all(isinstance(name, str) and name in files for name in groups.values())
-        and all(isinstance(e, dict) and is_integral(e.get("bytes")) for e in files.values())
-        and parts_are_named(body.get("parts", {}), files)
-    )
-    if not good:
-        raise StorageError(f"{path}: not a manifest of pgbn: a name or an entry is not allowed")
+def _is_well_formed(body: Any) -> bool:
+    """Whether a manifest has its entries and names its own files alone; no file twice as a part,
+    which would make much of little."""
+    try:
+        check_form(
+            body,
+            {"kind": str, "content": dict, "groups": dict[str, str], "files": dict[_Name, dict]},
+            {"parts": dict[str, dict[str, Any]]},
+        )
+        for entry in body["files"].values():
+            check_form(entry, {"bytes": int})
+        parts = body.get("parts", {}).values()
+        for part in parts:
+            check_form(part, {"files": _Files, "axes": dict[str, int]})
+    except StorageError:
+        return False
+    named = [*body["groups"].values(), *(name for part in parts for name in part["files"])]
+    once = all(len(part["files"]) == len(set(part["files"])) for part in parts)
+    return once and set(named) <= body["files"].keys()
 
 
-def read_arrays(folder: str | Path, body: Mapping[str, Any], group: str) -> dict[str, NDArray[Any]]:
+def read_arrays(folder: str | Path, body: Mapping[str, Any], group: str) -> Group:
     """The arrays of one group, after checksums were compared."""
     if group not in body["groups"]:
         raise StorageError(f"{folder}: damaged: it has no arrays {group!r}")
@@ -137,18 +134,18 @@ class FolderArrays:
     folder: Path
     body: Mapping[str, Any]
 
-    def __call__(self, group: str) -> dict[str, NDArray[Any]]:
+    def __call__(self, group: str) -> Group:
         return read_arrays(self.folder, self.body, group)
 
 
-def _read_file(folder: str | Path, body: Mapping[str, Any], name: str) -> dict[str, NDArray[Any]]:
+def _read_file(folder: str | Path, body: Mapping[str, Any], name: str) -> Group:
     path, entry = Path(folder) / name, body["files"][name]
     try:
         check_regular(path)
         with path.open("rb") as file:
             if os.fstat(file.fileno()).st_size != entry["bytes"]:
                 raise StorageError(f"{path}: damaged: not of {entry['bytes']} bytes; use a copy")
-            if file_digest(file)[0] != entry.get("sha256"):
+            if hashlib.file_digest(file, "sha256").hexdigest() != entry.get("sha256"):
                 raise StorageError(f"{path}: damaged (its checksum is wrong); use a copy")
             return read_npz(path, file)
     except FileNotFoundError:
@@ -163,12 +160,36 @@ def body_digest(body: Any) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-# ---- codecs -------------------------------------------------------------------------------------
-#
-# Codecs: how an object becomes JSON and arrays, and how it is made again.
-#
-# Every room registers those of its own types; this room knows none of them. A codec turns an
-# object into a `Parts` (JSON content, and groups of arrays that become files) and back.
+def check_form(content: Any, needed: Mapping[str, Any], optional: Mapping[str, Any] = {}) -> None:
+    """``content`` is an object that has the ``needed`` entries, and perhaps the ``optional`` ones,
+    with values of these types; true is no number, and 1.0 no integer.
+
+    Whoever has made a file can sign anything. An entry of another type may be accepted by its
+    reader and fail much later, far from the file: a list of names that is the number 3.
+    """
+    if not isinstance(content, dict):
+        raise StorageError(f"damaged: {content!r:.40} is no object")
+    for name, kind in {**needed, **optional}.items():
+        if name not in content:
+            if name in needed:
+                raise StorageError(f"damaged: there is no entry {name!r}")
+            continue
+        try:
+            _reader(kind).validate_python(content[name], strict=True)
+        except ValidationError as error:
+            wrong = error.errors(include_url=False)[0]
+            place = "/".join(str(step) for step in (name, *wrong["loc"]))
+            raise StorageError(
+                f"damaged: {place} is {wrong['input']!r:.40}: {wrong['msg']}"
+            ) from None
+
+
+@cache
+def _reader(kind: Any) -> TypeAdapter[Any]:
+    return TypeAdapter(kind)
+
+
+# ---- codecs -------------------------------------------------------------------------------
 
 
 Group = dict[str, NDArray[Any]]
@@ -177,7 +198,8 @@ Files = Callable[[str], Group]  # the arrays of a group, read when they are aske
 
 @dataclass
 class Parts:
-    """An object taken to pieces. ``names`` are those that it has for its ``terms`` columns."""
+    """An object taken to pieces: JSON, and groups of arrays that become files. ``names`` are those
+    that it has for its ``terms`` columns."""
 
     content: dict[str, Any]
     arrays: Mapping[str, Group | InParts] = field(default_factory=dict)
@@ -185,26 +207,10 @@ class Parts:
     terms: int | None = None
 
 
-class Encode(Protocol):
-    """The pieces of an object."""
-
-    def __call__(self, value: Any, /) -> Parts: ...
-
-
-class Decode(Protocol):
-    """The object again, from its content and files; chains run on ``threads``, and ``names`` are
-    those of the terms, if they were saved."""
-
-    def __call__(
-        self,
-        content: Mapping[str, Any],
-        files: Files,
-        /,
-        *,
-        threads: int | None = None,
-        names: Sequence[str] | None = None,
-    ) -> Any: ...
-
+Encode = Callable[[Any], Parts]
+# The object again: decode(content, files, threads=…, names=…). Chains run on ``threads``, and
+# ``names`` are those of the terms, if they were saved.
+Decode = Callable[..., Any]
 
 _types: dict[type, tuple[str, str, Encode]] = {}
 _decoders: dict[str, Decode] = {}
@@ -239,8 +245,13 @@ def register_unloadable(kind: str, reason: Callable[[Path], str]) -> None:
     _unloadable[kind] = reason
 
 
+def register_documents(arrays: Callable[[Any], Group]) -> None:
+    """``arrays(X)`` are those of documents × terms in any form that data may have."""
+    _documents[:] = [arrays]
+
+
 def check_loadable(kind: str, path: Path) -> None:
-    """Refuse a folder whose kind is registered as one that cannot be loaded."""
+    """Reject a folder whose kind is registered as one that cannot be loaded."""
     _import_codec(kind)
     if kind in _unloadable:
         raise StorageError(f"{path}: {_unloadable[kind](path)}")
@@ -255,6 +266,13 @@ def encode(value: Any) -> tuple[str, Parts]:
     _import_codecs()
     known = ", ".join(article for _, article, _ in _types.values())
     raise StorageError(f"a {type(value).__name__} cannot be saved; what can: {known}")
+
+
+def encode_documents(X: Any) -> Group:
+    """Documents × terms as arrays of a file."""
+    if not _documents:
+        _import_codecs()
+    return _documents[0](X)
 
 
 def decode(
@@ -287,55 +305,3 @@ def _import_codecs() -> None:
     for module in _modules.values():
         with suppress(ImportError):  # an extra that is not installed
             import_module(module)
-
-
-# ---- documents that are saved beside a model --------------------------------------------
-
-
-def register_documents(arrays: Callable[[Any], Group]) -> None:
-    """``arrays(X)`` are those of documents × terms in any form that data may have."""
-    _documents[:] = [arrays]
-
-
-def encode_documents(X: Any) -> Group:
-    """Documents × terms as arrays of a file."""
-    if not _documents:
-        _import_codecs()
-    return _documents[0](X)
-
-
-# ---- schemas of entries -------------------------------------------------------------------------
-#
-# The form of what a file says: each entry is of the type that its writer gives it.
-#
-#     check_form(content, {"seed": int, "stopped": str}, {"feature_names": list[str]})
-#
-# Whoever has made a file can sign anything. An entry of another type may be accepted by its reader
-# and fail much later, far from the file: a list of names that is the number 3.
-
-
-def check_form(content: Any, needed: Mapping[str, Any], optional: Mapping[str, Any] = {}) -> None:
-    """``content`` is an object that has the ``needed`` entries, and perhaps the ``optional`` ones,
-    with values of these types; true is no number, and 1.0 no integer."""
-    if not isinstance(content, dict):
-        raise StorageError(f"damaged: {content!r:.40} is no object")
-    for name in needed:
-        if name not in content:
-            raise StorageError(f"damaged: there is no entry {name!r}")
-    for name, kind in {**needed, **optional}.items():
-        if name in content:
-            _check(name, content[name], kind)
-
-
-def _check(name: str, value: Any, kind: Any) -> None:
-    try:
-        _reader(kind).validate_python(value, strict=True)
-    except ValidationError as error:
-        wrong = error.errors(include_url=False)[0]
-        place = "/".join(str(step) for step in (name, *wrong["loc"]))
-        raise StorageError(f"damaged: {place} is {wrong['input']!r:.40}: {wrong['msg']}") from None
-
-
-@cache
-def _reader(kind: Any) -> TypeAdapter[Any]:
-    return TypeAdapter(kind)

@@ -7,6 +7,7 @@ array is as large as its bytes in the file, and of numbers only.
 from __future__ import annotations
 
 import hashlib
+import math
 import os
 import zipfile
 import zlib
@@ -19,11 +20,11 @@ from typing import IO, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pgbn.checks import is_integral
 from pgbn.errors import StorageError
 from pgbn.storage.atomic_files import part_of
 
 Arrays = Mapping[str, NDArray[Any]]
+ROWS = "rows of this part"  # from which to which, an array of every part
 
 
 def write_npz(file: IO[bytes], arrays: Arrays) -> None:
@@ -34,6 +35,16 @@ def write_npz(file: IO[bytes], arrays: Arrays) -> None:
             flat = np.ascontiguousarray(array).reshape(np.shape(array))
             with archive.open(info, "w", force_zip64=True) as member:
                 np.lib.format.write_array(member, flat, allow_pickle=False)
+
+
+def write_file(path: Path, arrays: Arrays) -> tuple[str, int]:
+    """Arrays in a file that is on the disk; its checksum and size."""
+    with path.open("wb+") as file:
+        write_npz(file, arrays)
+        file.flush()
+        os.fsync(file.fileno())
+        file.seek(0)
+        return hashlib.file_digest(file, "sha256").hexdigest(), file.tell()
 
 
 def read_npz(path: Path, file: IO[bytes]) -> dict[str, NDArray[Any]]:
@@ -48,16 +59,16 @@ def read_npz(path: Path, file: IO[bytes]) -> dict[str, NDArray[Any]]:
                     raise StorageError(f"{path}: an entry is compressed")
                 with archive.open(info) as member:
                     out[info.filename.removesuffix(".npy")] = read_npy(member, info.file_size)
+    except StorageError:
+        raise
     except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError,
             ValueError, SyntaxError, TypeError, OverflowError, MemoryError) as error:  # fmt: skip
-        if isinstance(error, StorageError):
-            raise
         raise StorageError(f"{path}: not arrays of pgbn ({error})") from None
     return out
 
 
 def check_entries(archive: zipfile.ZipFile, size: int) -> None:
-    """Refuse an archive of ``size`` bytes with an entry that is no array, comes twice, or shares
+    """Reject an archive of ``size`` bytes with an entry that is no array, comes twice, or shares
     its bytes with another: a small file of such entries holds as many bytes as it likes."""
     names = [info.filename for info in archive.infolist()]
     if len(set(names)) < len(names) or not all(name.endswith(".npy") for name in names):
@@ -87,43 +98,25 @@ def read_npy(member: IO[bytes], size: int) -> NDArray[Any]:
     shape, by_columns, dtype = np.lib.format.read_array_header_1_0(member)
     if not is_plain(dtype):
         raise ValueError(f"an array of dtype {dtype}")
-    room = size - member.tell()
-    count = 1
-    for length in shape:
-        count *= int(length)
-    if min(shape, default=0) < 0 or count * dtype.itemsize != room:
-        raise ValueError(f"an array of shape {shape} in {room} bytes")
-    data = bytearray(member.read(room))  # reading to the end also checks the CRC
-    if len(data) != room:
+    left = size - member.tell()
+    if min(shape, default=0) < 0 or math.prod(map(int, shape)) * dtype.itemsize != left:
+        raise ValueError(f"an array of shape {shape} in {left} bytes")
+    data = bytearray(member.read(left))  # reading to the end also checks the CRC
+    if len(data) != left:
         raise ValueError("an array that is cut off")
-    array = np.frombuffer(data, dtype)
-    return array.reshape(shape, order="F" if by_columns else "C")
+    return np.frombuffer(data, dtype).reshape(shape, order="F" if by_columns else "C")
 
 
-def file_digest(file: IO[bytes]) -> tuple[str, int]:
-    """The SHA-256 of a file and its size."""
-    file.seek(0)
-    digest = hashlib.file_digest(file, "sha256")  # type: ignore[arg-type]
-    size = file.tell()
-    file.seek(0)
-    return digest.hexdigest(), size
-
-
-# ---- sharded arrays -----------------------------------------------------------------------------
-#
-# A group of arrays of which several files have the rows, each written by whoever has them.
+# ---- groups whose rows are in several files -----------------------------------------------
 #
 #     state-….npz     what all rows share
 #     state-….npz     the rows 0 to 511 of the other arrays
 #     state-….npz     the rows from 512 on
 #
-# The manifest names them under ``parts``, with the axes of the rows, and a reader gets whole
-# arrays: who wrote a group, and in how many parts, makes no difference to what is read. A part is
-# written by a worker, perhaps on another machine, under a name that nobody else uses; the driver,
-# which has the lock of the folder, lets the parts take their names and writes the manifest last.
-
-
-ROWS = "rows of this part"  # from which to which, an array of every part
+# The manifest names them under ``parts``, with the axes of the rows. A part is written by a worker,
+# perhaps on another machine, under a name that nobody else uses; the driver, which has the lock of
+# the folder, lets the parts take their names and writes the manifest last. A reader gets complete
+# arrays.
 
 
 class WrittenPart(NamedTuple):
@@ -137,7 +130,7 @@ class WrittenPart(NamedTuple):
 @dataclass(frozen=True)
 class InParts:
     """A group whose rows are with others. ``here`` has what all rows share. ``write(probe, stem)``
-    lets the others write their parts beside the ``probe``, or returns None where one of them does
+    lets the others write their parts next to the ``probe``, or returns None where one of them does
     not see it; then ``whole()`` is written. ``axes`` has the axis of the rows of each array where
     it is not the first."""
 
@@ -145,13 +138,6 @@ class InParts:
     axes: Mapping[str, int]
     write: Callable[[Path, str], Sequence[WrittenPart] | None]
     whole: Callable[[], Arrays]
-
-
-def new_probe(folder: Path) -> Path:
-    """An empty file that shows whether somebody sees the folder."""
-    probe = part_of(folder.absolute() / "probe.npz")
-    probe.write_bytes(b"")
-    return probe
 
 
 def write_part(probe: Path, stem: str, rows: tuple[int, int], arrays: Arrays) -> WrittenPart | None:
@@ -168,42 +154,7 @@ def write_part(probe: Path, stem: str, rows: tuple[int, int], arrays: Arrays) ->
         raise
 
 
-def are_there(folder: Path, parts: Sequence[WrittenPart]) -> bool:
-    """Whether files that others say they wrote are seen here."""
-    with suppress(OSError):
-        return all((folder / part.file).stat().st_size == part.bytes for part in parts)
-    return False
-
-
-def write_file(path: Path, arrays: Arrays) -> tuple[str, int]:
-    """Arrays in a file that is on the disk; its checksum and size."""
-    with path.open("wb+") as file:
-        write_npz(file, arrays)
-        file.flush()
-        os.fsync(file.fileno())
-        return file_digest(file)
-
-
-# ---- reading --------------------------------------------------------------------------
-
-
-def parts_are_named(parts: Any, files: Mapping[str, Any]) -> bool:
-    """Whether the ``parts`` of a manifest are well formed; no file is named twice, which would make
-    much of little."""
-    return isinstance(parts, dict) and all(
-        isinstance(each, dict)
-        and isinstance(names := each.get("files"), list)
-        and all(isinstance(name, str) and name in files for name in names)
-        and 0 < len(names) == len(set(names))
-        and isinstance(axes := each.get("axes"), dict)
-        and all(is_integral(axis) for axis in axes.values())
-        for each in parts.values()
-    )
-
-
-def join_parts(
-    axes: Mapping[str, int], parts: Sequence[Mapping[str, NDArray[Any]]]
-) -> dict[str, NDArray[Any]]:
+def join_parts(axes: Mapping[str, int], parts: Sequence[Arrays]) -> dict[str, NDArray[Any]]:
     """The arrays of all rows."""
     end, names = 0, list(parts[0])
     for part in parts:

@@ -1,4 +1,13 @@
-"""Files and folders that are complete at every moment: temporary names, locks, syncing."""
+"""Files and folders that are complete at every moment: temporary names, locks, syncing.
+
+    with locked(folder):      # for as long as a training takes; who else writes there is rejected
+        ...
+        with locked(folder):  # the same thread may ask again
+            ...
+
+The lock is the system's own (flock) and leaves no file behind: a process that is killed holds
+none. Where the system or the disk knows no such lock, there is none.
+"""
 
 from __future__ import annotations
 
@@ -15,39 +24,29 @@ from weakref import WeakSet
 
 from pgbn.errors import StorageError
 
-# ---- temporary files ----------------------------------------------------------------------------
-#
-# Files that are there whole or not at all: written under another name, then renamed.
-
-
 _LONGEST = 200  # bytes of a name; most disks allow 255, and some is added
 
 
 @contextmanager
-def new_file(target: Path, through: bool = True) -> Iterator[IO[bytes]]:
+def new_file(target: Path) -> Iterator[IO[bytes]]:
     """A file that takes its name when it is complete and on the disk.
 
     What a link points to is replaced, not the link, and a device or a pipe is written to as it is:
-    nothing can take the place of /dev/null. ``through=False``, for a file that belongs to others
-    in its folder, replaces whatever has the name.
+    nothing can take the place of /dev/null.
     """
-    if through:
-        if target.exists() and not (target.is_file() or target.is_dir()):
-            with target.open("wb") as file:
-                yield file
-            return
-        target = Path(os.path.realpath(target))
+    if target.exists() and not (target.is_file() or target.is_dir()):
+        with target.open("wb") as file:
+            yield file
+        return
+    target = Path(os.path.realpath(target))
     part = part_of(target)
     try:
         with part.open("wb") as file:
             yield file
             file.flush()
             os.fsync(file.fileno())
-        try:
-            sync_folder(target.parent)  # the arrays that a manifest names are there before it is
-        except PermissionError:
-            if not through:  # one file alone may be put into a folder that cannot be read
-                raise
+        with suppress(PermissionError):  # a file may be put into a folder that cannot be read
+            sync_folder(target.parent)
         part.replace(target)
     finally:
         with suppress(OSError):
@@ -75,19 +74,6 @@ def sync_folder(folder: Path) -> None:
                 raise
         finally:
             os.close(handle)
-
-
-# ---- locks --------------------------------------------------------------------------------------
-#
-# One writer at a time in a folder, or of a file: a lock that goes with the process which holds it.
-#
-#     with locked(folder):      # for as long as a training takes; who else writes there is refused
-#         ...
-#         with locked(folder):  # the same thread may ask again
-#             ...
-#
-# The lock is the system's own (flock) and leaves no file behind: a process that is killed holds
-# none. Where the system or the disk knows no such lock, there is none.
 
 
 def busy(folder: Path) -> str:

@@ -10,59 +10,60 @@ In a folder a block is a file with a checksum, which is compared whenever the bl
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
+from pydantic import Field
 
-from pgbn.checks import is_finite_number, is_integral
+from pgbn.checks import is_integral
 from pgbn.errors import DataError, StorageError
-from pgbn.storage.archive import Files, Group, register_decoder
+from pgbn.storage.archive import Files, Group, check_form, register_decoder
 from pgbn.storage.folders import read_folder, saying_where
 from pgbn.storage.read_limits import check_bytes
 from pgbn.storage.sparse import MOST_COLUMNS, check_sum, compact, read_rows
 
-# ---- names --------------------------------------------------------------------------------------
-#
-# Names as arrays of a file: their UTF-8 bytes one after another, and where each of them ends.
+BLOCK_ROWS = 4096
+_BYTES = 24  # that a cell takes while all of them are read: twice 4 + 8
+
+Size = Annotated[int, Field(ge=0, lt=2**62)]
+CONTENT = {  # what the manifest of a corpus says
+    "complete": bool, "named": bool, "options": dict[str, Any], "rows": Size, "entries": Size,
+    "block_rows": Annotated[Size, Field(ge=1)],
+    "columns": Annotated[int, Field(ge=0, le=MOST_COLUMNS)] | None,
+    "total": Annotated[int | float, Field(ge=0, le=sys.float_info.max)],
+}  # fmt: skip
 
 
 def name_arrays(names: Sequence[str]) -> Group:
-    """A list of texts as two arrays; half characters, which UTF-8 cannot have, are kept too."""
+    """A list of texts as two arrays: their UTF-8 bytes one after another, and where each ends. Half
+    characters, which UTF-8 cannot have, are kept too."""
     parts = [name.encode("utf-8", "surrogatepass") for name in names]
     ends = np.cumsum([len(part) for part in parts], dtype=np.int64)
     return {"text": np.frombuffer(b"".join(parts), np.uint8), "ends": compact(ends)}
 
 
-def read_names(text: Any, ends: Any) -> list[str]:
+def read_names(arrays: Group) -> list[str]:
     """The texts again, checked."""
+    text, ends = arrays["text"], arrays["ends"]
     if text.ndim != 1 or text.dtype != np.uint8 or ends.ndim != 1 or ends.dtype.kind not in "iu":
         raise StorageError("the names are damaged: not the arrays of a list of texts")
     edges = np.concatenate(([0], ends)).astype(np.int64)
     if (np.diff(edges) < 0).any() or edges[-1] != text.size:
         raise StorageError("the names are damaged: their ends do not fit their text")
-    whole = text.tobytes()
+    every = text.tobytes()
     try:
-        return [
-            whole[start:stop].decode("utf-8", "surrogatepass")
-            for start, stop in zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True)
-        ]
+        return [every[a:b].decode("utf-8", "surrogatepass") for a, b in pairwise(edges.tolist())]
     except UnicodeDecodeError as error:
         raise StorageError(f"the names are damaged: not UTF-8 ({error})") from None
-
-
-# ---- blocks -------------------------------------------------------------------------------------
-
-
-BLOCK_ROWS = 4096
-_MOST = 2**62 - 1  # what a size can be
-_BYTES = 24  # that a cell takes while all of them are read: twice 4 + 8
 
 
 @dataclass(frozen=True)
@@ -83,23 +84,23 @@ class Corpus:
         size = f"{self.shape[0]} documents, {self.shape[1]} terms, {self.total:.10g} counts"
         return f"{type(self).__name__}({size})"
 
-    @property
+    @cached_property
     def shape(self) -> tuple[int, int]:
         """Documents and terms."""
         rows, columns = self.counts.shape
         return int(rows), int(columns)
 
-    @property
+    @cached_property
     def entries(self) -> int:
         """The number of cells above 0."""
         return int(self.counts.nnz)
 
-    @property
+    @cached_property
     def total(self) -> float:
         """The sum of all cells."""
         return float(self.counts.sum())
 
-    @property
+    @cached_property
     def block_rows(self) -> int:
         """The number of rows of every block but the last."""
         return BLOCK_ROWS
@@ -155,59 +156,25 @@ class FolderCorpus(Corpus):
     """
 
     def __init__(self, content: Mapping[str, Any], files: Files) -> None:
-        rows, columns = content["rows"], content["columns"]
-        for key, least, most in (
-            ("rows", 0, _MOST), ("columns", 0, MOST_COLUMNS), ("block_rows", 1, _MOST),
-            ("entries", 0, _MOST),
-        ):  # fmt: skip
-            if not is_integral(content[key]) or not least <= content[key] <= most:
-                raise StorageError(f"damaged: {key} is {content[key]!r:.60}, which is no such size")
-        total, options = content["total"], content["options"]
-        if not is_finite_number(total) or total < 0 or not isinstance(options, dict):
-            raise StorageError("damaged: the total or the options of the corpus are senseless")
-        object.__setattr__(self, "_size", (int(rows), int(columns)))
-        object.__setattr__(self, "_content", content)
-        object.__setattr__(self, "_files", files)
+        vars(self).update(
+            shape=(content["rows"], content["columns"]), total=float(content["total"]),
+            entries=content["entries"], block_rows=content["block_rows"], texts=None,
+            options=dict(content["options"]), _named=content["named"], _files=files,
+        )  # fmt: skip
 
-    _size: tuple[int, int]
-    _content: Mapping[str, Any]
+    _named: bool
     _files: Files
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        return self._size
-
-    @property
-    def entries(self) -> int:
-        return int(self._content["entries"])
-
-    @property
-    def total(self) -> float:
-        return float(self._content["total"])
-
-    @property
-    def block_rows(self) -> int:
-        return int(self._content["block_rows"])
-
-    @property
-    def options(self) -> dict[str, Any]:
-        return dict(self._content["options"])
-
-    @property
-    def texts(self) -> None:
-        """Texts are not kept."""
 
     @cached_property
     def vocabulary(self) -> list[str] | None:
-        if not self._content["named"]:
+        if not self._named:
             return None
         with saying_where(self._folder), saying_where("the vocabulary"):
-            arrays = self._files("vocabulary")
-            names = read_names(arrays["text"], arrays["ends"])
-            if not len(names) == len(set(names)) == self._size[1]:
+            names = read_names(self._files("vocabulary"))
+            if not len(names) == len(set(names)) == self.shape[1]:
                 raise StorageError(
                     f"damaged: {len(names)} names, {len(set(names))} of them different, for "
-                    f"{self._size[1]} columns; build the corpus anew"
+                    f"{self.shape[1]} columns; build the corpus anew"
                 )
             return names
 
@@ -219,7 +186,7 @@ class FolderCorpus(Corpus):
     @property
     def counts(self) -> sp.csr_array:
         """All documents in memory; refused if they do not fit."""
-        rows, columns = self._size
+        rows, columns = self.shape
         check_bytes(f"the corpus of {rows} documents with {self.entries} counts",
                     _BYTES * self.entries + 16 * rows, "read it block by block")  # fmt: skip
         if not rows:
@@ -228,7 +195,7 @@ class FolderCorpus(Corpus):
 
     def block(self, number: int) -> sp.csr_array:
         with self._reading(number) as (arrays, rows):
-            found, wanted = read_rows(arrays), (rows, self._size[1])
+            found, wanted = read_rows(arrays), (rows, self.shape[1])
             if found.shape != wanted:
                 raise StorageError(f"damaged: it has the shape {found.shape}, not {wanted}")
             check_sum("damaged", found.data)
@@ -236,7 +203,7 @@ class FolderCorpus(Corpus):
 
     def block_labels(self, number: int) -> list[str]:
         with self._reading(number) as (arrays, rows):
-            names = read_names(arrays["text"], arrays["ends"])
+            names = read_names(arrays)
             if len(names) != rows:
                 raise StorageError(f"damaged: {len(names)} names of {rows} documents")
             return names
@@ -245,7 +212,7 @@ class FolderCorpus(Corpus):
     def _reading(self, number: int) -> Iterator[tuple[dict[str, NDArray[Any]], int]]:
         """The arrays and the number of rows of a block; errors name the block."""
         first = self._check_block(number) * self.block_rows
-        last = min(first + self.block_rows, self._size[0]) - 1
+        last = min(first + self.block_rows, self.shape[0]) - 1
         place = f"block {int(number)} (documents {first} to {last})"
         with saying_where(self._folder), saying_where(place):
             yield self._files(f"block/{int(number)}"), last - first + 1
@@ -255,7 +222,7 @@ class FolderCorpus(Corpus):
         return str(getattr(self._files, "folder", "the corpus"))
 
     def __repr__(self) -> str:
-        rows, columns = self._size
+        rows, columns = self.shape
         return f"FolderCorpus({rows} documents, {columns} terms, {self.block_count} blocks)"
 
     __eq__ = object.__eq__
@@ -267,18 +234,14 @@ def counts_of(X: Any) -> Any:
     return X.counts if isinstance(X, Corpus) else X
 
 
-# ---- as a folder that `pgbn.load` reads ---------------------------------------------------
-
-
 def _decode(content: Mapping[str, Any], files: Files, **_: Any) -> FolderCorpus:
-    for key in ("complete", "named"):
-        if not isinstance(content[key], bool):
-            raise StorageError(f"damaged: {key} is {content[key]!r:.60}, not true or false")
+    check_form(content, CONTENT)
     if not content["complete"]:
         raise StorageError(
             f"a corpus whose build has not ended, after {content['rows']} documents; build it "
-            "again with the same arguments: it goes on where it was"
+            "again with the same arguments: it continues where it was"
         )
+    check_form(content, {"columns": int})
     return FolderCorpus(content, files)
 
 

@@ -7,23 +7,14 @@ import inspect
 import pkgutil
 import warnings
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from types import ModuleType
 from typing import Any
 
 from pgbn.checks import check_integer, listed
 from pgbn.errors import DataError
 
-_SKIP = (
-    "blas",
-    "lapack",
-    "tests",
-    "testing",
-    "conftest",
-    "setup",
-    "f2py",
-    "distutils",
-    "_examples",
-)
+_SKIP = {"blas", "lapack", "tests", "testing", "conftest", "setup", "f2py", "distutils"}
 
 
 def docstrings(packages: Sequence[str] = ("numpy", "scipy"), shortest: int = 200) -> dict[str, str]:
@@ -52,22 +43,13 @@ def _modules(package: str) -> Iterator[ModuleType]:
     except (ImportError, AttributeError, TypeError, ValueError):
         raise DataError(f"packages: {package!r:.60} is no package that is installed") from None
     yield root
-    for info in sorted(
-        pkgutil.iter_modules(getattr(root, "__path__", ()), package + "."), key=lambda i: i.name
-    ):
+    found = pkgutil.iter_modules(getattr(root, "__path__", ()), package + ".")
+    for info in sorted(found, key=lambda info: info.name):
         last = info.name.rpartition(".")[2]
         if last.startswith("_") or last in _SKIP:
             continue
-        if info.ispkg:
-            try:
-                yield from _modules(info.name)
-            except Exception:  # a part that does not work here, whatever the reason
-                continue
-        else:
-            try:
-                yield importlib.import_module(info.name)
-            except Exception:
-                continue
+        with suppress(Exception):  # a part that does not work here, whatever the reason
+            yield from _modules(info.name) if info.ispkg else [importlib.import_module(info.name)]
 
 
 def _members(module: ModuleType) -> Iterator[tuple[str, Any]]:
@@ -87,9 +69,8 @@ def _members(module: ModuleType) -> Iterator[tuple[str, Any]]:
 
 
 def _text(value: Any) -> str:
-    if not callable(value) and not isinstance(value, property):
-        return ""  # a constant has the docstring of its type
-    try:
-        return inspect.getdoc(value) or ""
-    except Exception:  # objects that compute their docstring and fail
-        return ""
+    """A docstring; a constant has that of its type, which is none."""
+    if callable(value) or isinstance(value, property):
+        with suppress(Exception):  # objects that compute their docstring and fail
+            return inspect.getdoc(value) or ""
+    return ""

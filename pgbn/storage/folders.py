@@ -2,10 +2,10 @@
 
     pgbn.save(model, "model", vocabulary=terms)
     model = pgbn.load("model")            # its lists of topics have the terms' names
-    open_saved("model").labels            # what else was saved beside it
+    open_saved("model").labels            # what else was saved with it
 
-The folder is whole at every moment (see `pgbn.storage.archive`). Nothing in it is executed when it
-is loaded: there are no pickles.
+The folder is complete at every moment (see `pgbn.storage.archive`). Nothing in it is executed when
+it is loaded: there are no pickles.
 """
 
 from __future__ import annotations
@@ -26,6 +26,8 @@ from pgbn.storage.archive import (
     MANIFEST,
     FolderArrays,
     Group,
+    Texts,
+    check_form,
     check_loadable,
     decode,
     encode,
@@ -37,21 +39,10 @@ from pgbn.storage.read_limits import check_bytes
 from pgbn.storage.sparse import read_rows
 from pgbn.storage.writing import write
 
-# ---- kept columns -------------------------------------------------------------------------------
-#
-# Texts, dates and classes of documents, kept with a model for its report.
-#
-# A column is a JSON list of texts, compressed by zlib, in one array of bytes:
-#
-#     kept = check_kept({"text": texts, "date": dates}, 60)
-#     read_kept(kept_arrays(kept)) == kept
-#
-# What a file says of its size is believed only as far as the memory reaches.
-
-
 KEPT = ("text", "date", "class")  # what a report can show of documents
 
 Kept = dict[str, list[str]]
+Result = TypeVar("Result")
 
 
 def check_kept(columns: Mapping[str, Sequence[Any]] | None, rows: int | None = None) -> Kept:
@@ -84,42 +75,43 @@ def kept_arrays(columns: Kept) -> Group:
 
 def read_kept(arrays: Group) -> Kept:
     """The columns again, checked."""
-    out = {}
-    for name in KEPT:
-        if name in arrays:
-            out[name] = _read(name, arrays[name], arrays.get(f"{name}_bytes"))
+    out = {
+        name: _read_column(name, arrays[name], arrays.get(f"{name}_bytes"))
+        for name in KEPT
+        if name in arrays
+    }
     if len({len(entries) for entries in out.values()}) > 1:
         raise StorageError("damaged: the kept columns have different lengths")
     return out
 
 
-def _read(name: str, data: Any, size: Any) -> list[str]:
-    damaged = StorageError(f"damaged: the kept column {name!r} is not a list of texts")
+def _read_column(name: str, data: Any, size: Any) -> list[str]:
+    """What a file says of its size is believed only as far as the memory reaches."""
+    what = f"the kept column {name!r}"
+    damaged = StorageError(f"damaged: {what} is not a list of texts")
     if data.dtype != np.uint8 or data.ndim != 1 or getattr(size, "shape", None) != (1,):
         raise damaged
     length = int(size[0]) if size.dtype.kind in "iu" else -1
     if length < 0:  # -1 + 1 bytes would be as many as there are
         raise damaged
-    check_bytes(f"the kept column {name!r}", 8 * length, "it cannot be read here")
+    check_bytes(what, 8 * length, "it cannot be read here")
     unpacker = zlib.decompressobj()
     try:
         raw = unpacker.decompress(data.tobytes(), length + 1)
         if len(raw) != length or not unpacker.eof:
             raise damaged
-        check_bytes(f"the kept column {name!r}", 4 * length + 100 * raw.count(b","),
-                    "it cannot be read here")  # fmt: skip
-        entries = json.loads(raw)
+        need = 4 * length + 100 * raw.count(b",")
+        check_bytes(what, need, "it cannot be read here")
+        found = json.loads(raw)
+        check_form({name: found}, {name: Texts})
+    except PgbnError:
+        raise
     except (zlib.error, ValueError, RecursionError) as error:
         raise damaged from error
-    if not isinstance(entries, list) or not all(isinstance(entry, str) for entry in entries):
-        raise damaged
-    return entries
+    return list(found)
 
 
-# ---- folders ------------------------------------------------------------------------------------
-
-
-Result = TypeVar("Result")
+# ---- folders ------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -205,18 +197,9 @@ def open_saved(path: str | Path, *, threads: int | None = None) -> Saved:
 
 def check_content(content: Mapping[str, Any]) -> Mapping[str, Any]:
     """Names are lists of texts, and the record is an object, before anybody uses them."""
-    for name in ("vocabulary", "labels"):
-        names = content.get(name)
-        listed = isinstance(names, list) and all(isinstance(each, str) for each in names)
-        if names is not None and not listed:
-            raise StorageError(f"damaged: {name} is {type(names).__name__}, not a list of texts")
-    record = content.get("record", {})
-    for name, value in (("object", content["object"]), ("record", record), *(
-        (f"record[{key!r}]", record[key]) for key in ("arguments", "vectorizer")
-        if isinstance(record, dict) and key in record
-    )):  # fmt: skip
-        if not isinstance(value, dict):
-            raise StorageError(f"damaged: {name} is {type(value).__name__}, not an object")
+    names = Texts | None
+    check_form(content, {"object": dict}, {"vocabulary": names, "labels": names, "record": dict})
+    check_form(content.get("record", {}), {}, {"arguments": dict, "vectorizer": dict})
     return content
 
 

@@ -1,7 +1,8 @@
-"""Files, packed by gzip or not, that are read up to a limit.
+"""How much memory something would take, asked before it is taken; and files read up to a limit.
 
-A file of ten megabytes may unpack to ten gigabytes, by accident or on purpose. What would take
-more than a quarter of the memory is refused as soon as so much has been read.
+An absurd size (``max_width=10**9``) would otherwise end with the process killed by the system. A
+file of ten megabytes may unpack to ten gigabytes, by accident or on purpose: what would take more
+than a quarter of the memory is rejected as soon as so much has been read.
 """
 
 from __future__ import annotations
@@ -11,22 +12,15 @@ import io
 import math
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from functools import cache
 from pathlib import Path, PurePosixPath
-from typing import IO, Any
+from typing import IO, Any, TypeVar
 
 from pgbn.errors import DataError, StorageError
 
-# ---- memory -------------------------------------------------------------------------------------
-#
-# How much memory something would take, asked before it is taken.
-#
-# An absurd size (``max_width=10**9``) would otherwise end in a MemoryError from the depths, or
-# with the process killed by the system.
-
-
+T = TypeVar("T")
 _UNKNOWN = 2**40  # bytes, where the system does not tell
 
 
@@ -81,7 +75,7 @@ def gigabytes(size: int) -> str:
 
 
 def check_bytes(what: str, need: int, remedy: str) -> None:
-    """Refuse what would not fit into memory."""
+    """Reject what would not fit into memory."""
     if need > memory():
         raise DataError(
             f"{what} would need {gigabytes(need)} of memory, and there are {gigabytes(memory())}; "
@@ -89,11 +83,23 @@ def check_bytes(what: str, need: int, remedy: str) -> None:
         )
 
 
-# ---- read limits --------------------------------------------------------------------------------
+def within_memory(
+    what: str, items: Iterable[T], size: Callable[[T], int], remedy: str
+) -> Iterator[T]:
+    """Pass on items that will all be kept, until their bytes do not fit into memory."""
+    need = 0
+    for item in items:
+        need += size(item)
+        if need > memory():
+            check_bytes(what, need, remedy)
+        yield item
+
+
+# ---- files --------------------------------------------------------------------------------
 
 
 def check_regular(path: Path, most: float = math.inf, least: int = 0) -> None:
-    """Refuse what is no file, before it is opened: a pipe would be waited for, a device never end;
+    """Reject what is no file, before it is opened: a pipe would be waited for, a device never end;
     and a file of more than ``most`` bytes, or less than ``least``: files of the system, of which
     some are waited for too, say that they have none."""
     found = path.stat()
@@ -106,7 +112,7 @@ def check_regular(path: Path, most: float = math.inf, least: int = 0) -> None:
 
 
 def check_source(path: Path, once: bool = True) -> None:
-    """Refuse a pipe that has a name, or a device, in the place of a file or folder; and, where it
+    """Reject a pipe that has a name, or a device, in the place of a file or folder; and, where it
     is read more than ``once``, what a shell passes on as a file, too."""
     mode = path.stat().st_mode
     if stat.S_ISREG(mode) or stat.S_ISDIR(mode):

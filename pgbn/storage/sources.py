@@ -11,26 +11,46 @@ lists of texts, matrices.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from shutil import rmtree
+from tempfile import mkdtemp
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from pgbn.checks import check_path, first_difference, in_order, labels_of_columns
+from pgbn.checks import check_choice, check_path, first_difference, in_order, labels_of_columns
 from pgbn.errors import DataError
 from pgbn.storage.archive import is_archive
-from pgbn.storage.corpus import check_reading, column_names, file_format
-from pgbn.storage.count_files import MATRICES, MarketRows, as_counts, read_matrix
+from pgbn.storage.count_files import (
+    GENERAL,
+    MATRICES,
+    Entries,
+    as_counts,
+    market_entries,
+    open_market,
+    read_matrix,
+)
 from pgbn.storage.read_limits import check_source
-from pgbn.storage.texts import check_encoding, read_texts, readable
+from pgbn.storage.sparse import check_column_count, check_filled
+from pgbn.storage.stop_words import as_nfc
+from pgbn.storage.texts import TABLES, check_encoding, read_texts, readable, text_lines
 
+FORMATS = {
+    ".csv": "csv", ".tsv": "csv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".txt": "lines",
+    ".mtx": "mtx", ".npz": "npz", ".svmlight": "svmlight", ".libsvm": "svmlight",
+    ".svm": "svmlight", ".parquet": "parquet",
+}  # fmt: skip
 DOCUMENTS = ("doc", "term")  # what the dims of a matrix are called, where they have names
 # Of a batch, at most: documents, characters of texts (one longer text is a batch), cells of counts.
 ROWS, CHARACTERS, CELLS = 2**16, 2**24, 2**20
+SORTED = ".rows-"  # begins the name of a folder of entries that are being sorted
+ENTRIES = 2**22  # of a range of rows that is sorted, about
+_CELL = np.dtype([("row", np.int64), ("column", np.int64), ("value", np.float64)])
 
 
 @dataclass(frozen=True)
@@ -41,7 +61,53 @@ class FileReading:
     column: str = "text"
     label: str | None = None
     encoding: str = "utf-8"
-    terms: str | None = None
+    terms: str | Path | None = None
+
+
+def file_format(path: Path, format: str | None) -> str:
+    """What kind of file or folder it is, by its name unless it is given."""
+    known = sorted({*FORMATS.values(), "folder"})
+    if format is not None:
+        return check_choice("format", format, known)
+    if path.is_dir():
+        return "folder"
+    suffixes = [suffix.lower() for suffix in path.suffixes if suffix.lower() != ".gz"]
+    if not suffixes or suffixes[-1] not in FORMATS:
+        raise DataError(f"{path}: unknown kind of file; name its format: {', '.join(known)}")
+    return FORMATS[suffixes[-1]]
+
+
+def kind_of(path: Path, reading: FileReading, once: bool = False) -> str:
+    """The format of documents, after a check that they can be read so. Texts that are read only
+    ``once`` may come from a pipe."""
+    check_encoding(reading.encoding)
+    with readable(path, reading.encoding):
+        if not path.exists():
+            raise DataError(f"{path}: no such file or folder")
+        if reading.format is None and is_archive(path):
+            raise DataError(
+                f"{path}: a folder that pgbn wrote, not documents; pgbn info says what it is"
+            )
+        kind = file_format(path, reading.format)
+        check_source(path, once=once and kind not in (*MATRICES, "parquet"))
+    for argument in ("column", "label"):  # what would be ignored is rejected
+        name, default = getattr(reading, argument), getattr(FileReading, argument)
+        if not isinstance(name, str) and name is not default:
+            raise DataError(f"{argument}={name!r:.60}: give the name of a column")
+        if name != default and kind not in TABLES:
+            raise DataError(f"{argument}={name!r}: {path} ({kind}) has no columns; leave it out")
+    if reading.terms is not None and kind not in MATRICES:
+        raise DataError(
+            f"terms={str(reading.terms)!r}: {path} ({kind}) has texts, which give the terms"
+        )
+    return kind
+
+
+def check_distinct(where: object, names: Sequence[str]) -> None:
+    """Reject a name that comes twice."""
+    if len(set(names)) < len(names):
+        twice = next(name for name, n in Counter(names).items() if n > 1)
+        raise DataError(f"{where}: two columns are called {twice!r}; rename one")
 
 
 @dataclass(frozen=True)
@@ -54,17 +120,21 @@ class Batch:
 
 
 class DocumentSource(ABC):
-    """Documents that can be read again from the beginning. ``terms`` are the names of the columns
-    of counts, if they are known; ``called`` is how an error names the source."""
+    """Documents that can be read again from the beginning, of files or of none. ``terms`` are the
+    names of the columns of counts, if they have names."""
 
-    called = "source"
+    paths: Sequence[Path] = ()
     terms: list[str] | None = None
-    columns: int | None = None
     repeats = True  # whether it can be read twice
 
-    @abstractmethod
+    @property
+    def called(self) -> str:
+        """How an error names the source."""
+        return f"{self.paths[0]}{', …' * (len(self.paths) > 1)}" if self.paths else "source"
+
     def description(self) -> Any:
-        """JSON that tells one source from another."""
+        """JSON that tells one source from another; what Python code gives cannot be compared."""
+        return [_stamp(path) for path in self.paths] or "given"
 
     @abstractmethod
     def documents(self, skip: int) -> Iterator[Batch]:
@@ -76,7 +146,7 @@ class DocumentSource(ABC):
         yield
 
     def batches(self, skip: int = 0) -> Iterator[Batch]:
-        """The documents after the first ``skip``, in batches that fit into memory."""
+        """The documents after the first ``skip``, in batches that fit into memory; texts in NFC."""
         names: list[str] = []
         texts: list[str] = []
         length = 0
@@ -89,7 +159,7 @@ class DocumentSource(ABC):
                     yield Batch(names, texts)
                     names, texts, length = [], [], 0
                 names.append(name)
-                texts.append(text)
+                texts.append(as_nfc(text))
                 length += len(text)
         if texts:
             yield Batch(names, texts)
@@ -100,60 +170,95 @@ class _TextFiles(DocumentSource):
 
     def __init__(self, paths: Sequence[Path], reading: FileReading) -> None:
         self.paths, self.reading = paths, reading
-        self.kinds = [_kind(path, reading) for path in paths]
-        self.called = f"{paths[0]}{', …' if len(paths) > 1 else ''}"
-
-    def description(self) -> Any:
-        return [_stamp(path) for path in self.paths]
+        self.kinds = [kind_of(path, reading) for path in paths]
 
     def documents(self, skip: int) -> Iterator[Batch]:
         several, how = len(self.paths) > 1, self.reading
         for path, kind in zip(self.paths, self.kinds, strict=True):
             with readable(path, how.encoding):
-                for name, text in read_texts(
-                    path, kind, how.column, how.label, how.encoding, kept=False
-                ):
+                for name, text in read_texts(path, kind, how.column, how.label, how.encoding):
                     skip -= 1
                     if skip < 0:
                         yield Batch([f"{path.name}:{name}" if several else name], [text])
 
 
-class _MatrixFile(DocumentSource):
-    """Counts in a file that is read at once (.npz, svmlight)."""
+class MatrixFile(DocumentSource):
+    """Counts in a file that is read at once (.npz, svmlight; in memory .mtx, too)."""
 
     def __init__(self, path: Path, kind: str, reading: FileReading) -> None:
-        self.path, self.called = path, str(path)
+        self.paths = [path]
         with readable(path, reading.encoding):
             self.counts, inside = read_matrix(path, kind)
-        self.columns = self.counts.shape[1]
-        self.terms = column_names(path, self.columns, reading.terms, reading.encoding, inside)
-
-    def description(self) -> Any:
-        return [_stamp(self.path)]
+        self.terms = _column_names(path, self.counts.shape[1], reading, inside)
 
     def documents(self, skip: int) -> Iterator[Batch]:
         yield from _by_rows(self.counts, skip, 0)
 
 
 class _MarketFile(DocumentSource):
-    """Counts in a Matrix Market file, sorted into blocks of rows on the disk first."""
+    """Counts in a Matrix Market file, in whatever order its entries stand, in bounded memory.
+
+    Its entries are read once and added to a file for each range of rows, on the disk; then each of
+    these files is small enough to be a matrix.
+    """
 
     def __init__(self, path: Path, reading: FileReading) -> None:
-        self.path, self.called, self.market = path, str(path), MarketRows(path)
-        self.columns = self.market.shape[1]
-        self.terms = column_names(path, self.columns, reading.terms, reading.encoding)
-
-    def description(self) -> Any:
-        return [_stamp(self.path)]
+        self.paths = [path]
+        with readable(path), open_market(path) as (head, _):
+            if head.dense or head.symmetric:
+                form = "symmetric" if head.symmetric else "dense"
+                raise head.wrong(
+                    f"a {form} matrix cannot be read in parts; write it as 'coordinate' and "
+                    f"'general': {GENERAL}"
+                )
+        self.shape = rows, columns = head.shape
+        check_filled(path, rows, head.entries)
+        check_column_count(path, columns)
+        ranges = max(1, -(-head.entries // ENTRIES))
+        self.length = min(max(1, -(-rows // ranges)), ENTRIES)  # of a range of rows
+        self.terms = _column_names(path, columns, reading)
 
     @contextmanager
     def prepared(self, folder: Path) -> Iterator[None]:
-        with self.market.sorted_in(folder):
+        """The entries by range, in a folder of their own that goes afterwards; and with it what a
+        killed process has left there."""
+        for old in folder.glob(f"{SORTED}*"):
+            rmtree(old, ignore_errors=True)
+        self.folder = Path(mkdtemp(prefix=SORTED, dir=folder))
+        try:
+            with readable(self.paths[0]), open_market(self.paths[0]) as (_, blocks):
+                for cells in blocks:
+                    self._sort(market_entries(cells))
             yield
+        finally:
+            rmtree(self.folder, ignore_errors=True)
+
+    def _sort(self, entries: Entries) -> None:
+        """Some entries, to the files of their ranges."""
+        rows, _, values = entries
+        if values.dtype.kind == "i" and values.size and values.max() >= 2**53:
+            raise DataError(f"{self.paths[0]}: a count of {values.max()}; give counts below 2^53")
+        cells = np.empty(rows.size, _CELL)
+        cells["row"], cells["column"], cells["value"] = entries
+        place = rows // self.length
+        order = np.argsort(place, kind="stable")
+        cells, place = cells[order], place[order]
+        for number in np.unique(place):
+            start, stop = np.searchsorted(place, [number, number + 1])
+            with (self.folder / str(number)).open("ab") as file:
+                file.write(cells[start:stop].tobytes())
 
     def documents(self, skip: int) -> Iterator[Batch]:
-        for first, rows in self.market.blocks(skip):
-            yield from _by_rows(rows, max(skip - first, 0), first)
+        """Range by range; those whose rows are all among the first ``skip`` are left out."""
+        for first in range(0, self.shape[0], self.length):
+            rows = min(self.length, self.shape[0] - first)
+            if first + rows <= skip:
+                continue
+            file = self.folder / str(first // self.length)
+            cells = np.fromfile(file, _CELL) if file.exists() else np.empty(0, _CELL)
+            place = (cells["row"] - first, cells["column"])
+            matrix = sp.coo_array((cells["value"], place), shape=(rows, self.shape[1]))
+            yield from _by_rows(as_counts(self.paths[0], matrix), max(skip - first, 0), first)
 
 
 class _Given(DocumentSource):
@@ -168,18 +273,15 @@ class _Given(DocumentSource):
         self.given, self.repeats = given, not isinstance(given, Iterator)
         self.vocabulary = vocabulary
 
-    def description(self) -> Any:
-        return "given"  # what Python code gives cannot be compared
-
     def documents(self, skip: int) -> Iterator[Batch]:
         done = 0
         given = self.given() if callable(self.given) else self.given
         if not isinstance(given, Iterable):
             raise DataError(f"source: {given!r:.60} is no iterable of texts or of matrices")
         for item in given:
-            if isinstance(item, str) or _is_texts(item):
-                texts = [item] if isinstance(item, str) else list(item)
-                new = texts[max(skip - done, 0) :]
+            texts = [item] if isinstance(item, str) else item
+            if isinstance(texts, list | tuple) and all(isinstance(each, str) for each in texts):
+                new = list(texts[max(skip - done, 0) :])
                 first = done + len(texts) - len(new)
                 yield Batch([str(first + n) for n in range(len(new))], new)
                 done += len(texts)
@@ -202,15 +304,22 @@ class _Given(DocumentSource):
             )
 
 
-def _is_texts(item: Any) -> bool:
-    return isinstance(item, list | tuple) and all(isinstance(each, str) for each in item)
-
-
-def _is_matrix(source: Any) -> bool:
-    """Whether it is one matrix, and no iterable of them: arrays, sparse or with names too."""
-    if sp.issparse(source) or isinstance(source, np.ndarray) or hasattr(source, "data_vars"):
-        return True
-    return len(getattr(source, "shape", ())) > 1
+def _column_names(
+    path: Path, columns: int, reading: FileReading, inside: list[str] | None = None
+) -> list[str] | None:
+    """The names of the columns of a matrix: the lines of a file, or those that are ``inside``."""
+    names, where = inside, path if reading.terms is None else reading.terms
+    if reading.terms is not None:
+        file = check_path("terms", reading.terms)
+        with readable(file, reading.encoding):
+            check_source(file)
+            names = list(text_lines(file, reading.encoding))
+    if names is not None and len(names) != columns:
+        raise DataError(
+            f"{where}: {len(names)} names of terms, but the matrix has {columns} columns"
+        )
+    check_distinct(where, names or ())
+    return names
 
 
 def _by_rows(counts: sp.csr_array, skip: int, first: int) -> Iterator[Batch]:
@@ -222,20 +331,6 @@ def _by_rows(counts: sp.csr_array, skip: int, first: int) -> Iterator[Batch]:
         names = [str(first + row) for row in range(at, stop)]
         yield Batch(names, counts=sp.csr_array(counts[at:stop]))
         at = stop
-
-
-def _kind(path: Path, reading: FileReading) -> str:
-    with readable(path, reading.encoding):
-        if not path.exists():
-            raise DataError(f"{path}: no such file or folder")
-        check_source(path, once=False)
-        if reading.format is None and is_archive(path):
-            raise DataError(
-                f"{path}: a folder that pgbn wrote, not documents; pgbn info says what it is"
-            )
-        kind = file_format(path, reading.format)
-    check_reading(path, kind, reading.column, reading.label, reading.terms)
-    return kind
 
 
 def _stamp(path: Path) -> list[Any]:
@@ -250,13 +345,12 @@ def source_of(
 ) -> DocumentSource:
     """The source that an argument stands for: a path, a list of paths, a matrix, an iterable, or a
     function that gives an iterable; ``vocabulary`` is what names of columns must be."""
-    check_encoding(reading.encoding)
     if isinstance(source, str | Path):
         path = check_path("source", source)
-        kind = _kind(path, reading)
+        kind = kind_of(path, reading)
         if kind not in MATRICES:
             return _TextFiles([path], reading)
-        return _MarketFile(path, reading) if kind == "mtx" else _MatrixFile(path, kind, reading)
+        return _MarketFile(path, reading) if kind == "mtx" else MatrixFile(path, kind, reading)
     paths = list(source) if isinstance(source, list | tuple) else []
     if paths and all(isinstance(path, Path) for path in paths):
         found = _TextFiles(paths, reading)
@@ -265,7 +359,8 @@ def source_of(
         return found
     if reading != FileReading(encoding=reading.encoding):
         raise DataError("format, column, label, terms: only for files; leave them out")
-    if _is_matrix(source):
+    matrix = sp.issparse(source) or isinstance(source, np.ndarray) or hasattr(source, "data_vars")
+    if matrix or len(getattr(source, "shape", ())) > 1:  # arrays, sparse or with names too
         return _Given([source], vocabulary)
     if callable(source) or isinstance(source, Iterable):
         return _Given(source, vocabulary)

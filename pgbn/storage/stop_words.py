@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from typing import Any
+from unicodedata import normalize
 
 from pgbn.errors import DataError
 
@@ -28,7 +29,6 @@ _SUBJECTS = (
 )  # fmt: skip
 _ENDS = ("ll", "ve", "re", "d", "m", "s")
 _WORDS = {"can", "won"}  # they are words of their own without the 't
-
 _CODES = {
     "ar": "arabic", "bg": "bulgarian", "ca": "catalan", "zh": "chinese", "cs": "czech",
     "da": "danish", "nl": "dutch", "en": "english", "fi": "finnish", "fr": "french",
@@ -38,8 +38,6 @@ _CODES = {
     "ro": "romanian", "ru": "russian", "sk": "slovak", "es": "spanish", "sv": "swedish",
     "tr": "turkish", "uk": "ukrainian", "vi": "vietnamese",
 }  # fmt: skip
-
-
 LANGUAGES = ", ".join(_CODES.values())
 
 
@@ -78,11 +76,19 @@ def stop_words_of(language: str, pattern: str = TOKEN) -> list[str]:
 
 
 def with_stop_words(options: Mapping[str, Any]) -> dict[str, Any]:
-    """The options of CountVectorizer with the words of a language in the place of its name."""
-    language = options.get("stop_words")
-    if not isinstance(language, str):
+    """The options of CountVectorizer with the words of a language in the place of its name, and all
+    words in NFC."""
+    words = options.get("stop_words")
+    if isinstance(words, str):
+        words = stop_words_of(words, options.get("token_pattern", TOKEN))
+    if not isinstance(words, list):
         return dict(options)
-    return {**options, "stop_words": stop_words_of(language, options.get("token_pattern", TOKEN))}
+    return {**options, "stop_words": [as_nfc(word) for word in words]}
+
+
+def as_nfc(text: Any) -> Any:
+    """A text in the Unicode form NFC, in which "é" is one character; anything else as it is."""
+    return normalize("NFC", text) if isinstance(text, str) else text
 
 
 def _contractions() -> Iterable[str]:

@@ -1,7 +1,6 @@
 """Texts in files, one after another: folders, lines, tables, JSON and Parquet.
 
-Each reader is a generator of (name, text): whoever keeps none of the texts can read a corpus that
-is larger than memory.
+Each reader is a generator that keeps nothing of what it has read: a file may be larger than memory.
 """
 
 from __future__ import annotations
@@ -12,92 +11,32 @@ import json
 import os
 import sys
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, TextIO
 
 from pgbn.errors import DataError, PgbnError, did_you_mean
-from pgbn.storage.read_limits import check_regular, forget, is_packed, open_bytes, open_text
-
-# ---- text tables --------------------------------------------------------------------------------
-#
-# Tables in text (.csv, .tsv), row by row, with no cell lost on the way.
-#
-#     table = TextTable("reviews.csv", file)
-#     table.names                       # of the columns
-#     for row in table: row["text"]     # None where a row is too short
-#
-# Python's reader drops cells that have no name, and takes all lines after a quote that nobody
-# closes for one cell. Both are errors here.
-
-
-class TextTable:
-    """The rows of an open file as dicts; its first line names the columns."""
-
-    def __init__(self, path: Path, file: TextIO) -> None:
-        csv.field_size_limit(min(sys.maxsize, 2**31 - 1))
-        tabs = ".tsv" in [suffix.lower() for suffix in path.suffixes]
-        self.path, self.file, self.separator = path, file, "\t" if tabs else ","
-        self.lines: list[str] = []  # of the row that is being read
-        self.reader = csv.reader(self._lines(), delimiter=self.separator)
-        self.cells = self._rows()
-        self.names = next(self.cells, [])
-
-    def __iter__(self) -> Iterator[dict[str, str | None]]:
-        width = len(self.names)
-        for row in self.cells:
-            if any(cell.strip() for cell in row[width:]):
-                raise DataError(
-                    f"{self.path}: line {self.reader.line_num} has {len(row)} cells, but the first "
-                    f"line names {width}; put texts that have a {self._separator()} in quotes"
-                )
-            yield dict(zip(self.names, [*row, *[None] * (width - len(row))], strict=False))
-
-    def check_once(self, name: str) -> None:
-        """Refuse a column that is there twice: one of the two would not be read."""
-        if self.names.count(name) > 1:
-            raise DataError(f"{self.path}: two columns are called {name!r}; rename one")
-
-    def _lines(self) -> Iterator[str]:
-        for line in self.file:
-            self.lines.append(line)
-            yield line
-
-    def _rows(self) -> Iterator[list[str]]:
-        """The rows that are not empty. A row of several lines must have its quotes in order: else
-        a text that begins with a quote would swallow those after it."""
-        for row in self.reader:
-            if len(self.lines) > 1:
-                self._check_quotes()
-            self.lines.clear()
-            if row:
-                yield row
-
-    def _check_quotes(self) -> None:
-        try:
-            list(csv.reader(self.lines, delimiter=self.separator, strict=True))
-        except csv.Error:
-            first, last = self.reader.line_num - len(self.lines) + 1, self.reader.line_num
-            raise DataError(
-                f"{self.path}: lines {first} to {last}: a quote is opened, and not closed where a "
-                'cell ends; put a text with quotes in quotes, and write each of its own twice, ""'
-            ) from None
-
-    def _separator(self) -> str:
-        return "tab" if self.separator == "\t" else "comma"
-
-
-# ---- texts --------------------------------------------------------------------------------------
-
+from pgbn.storage.read_limits import (
+    check_regular,
+    forget,
+    is_packed,
+    open_bytes,
+    open_text,
+    within_memory,
+)
 
 TABLES = ("csv", "jsonl", "parquet")  # formats with columns
+_PEEK = 100  # rows of JSON that tell which fields there are
+_ROW = 300  # bytes that a row takes in memory, without its texts
 
 Texts = Iterator[tuple[str, str]]
+Rows = Iterator[tuple[int, dict[str, Any]]]  # the number of a row or line, and its cells by name
 
 
 def check_encoding(encoding: Any) -> None:
-    """Refuse what is no encoding of Python's."""
+    """Reject what is no encoding of Python's."""
     try:
         codecs.lookup(encoding)
     except (LookupError, TypeError, ValueError) as error:
@@ -141,22 +80,24 @@ def not_in(path: Path, encoding: str, remedy: str = "give the encoding, e.g. lat
     return DataError(f"{path}: not {encoding}{place}; {remedy}")
 
 
-def read_texts(
-    path: Path, kind: str, column: str, label: str | None, encoding: str, kept: bool = True
-) -> Texts:
-    """The names and texts of a file or folder; ``kept=False``: they will not all be kept, and only
-    a single one must fit into memory."""
+def marked(encoding: str) -> str:
+    """UTF-8 with or without a byte order mark."""
+    return "utf-8-sig" if encoding.lower() in ("utf-8", "utf8") else encoding
+
+
+# ---- texts and their names ----------------------------------------------------------------
+
+
+def read_texts(path: Path, kind: str, column: str, label: str | None, encoding: str) -> Texts:
+    """The names and texts of a file or folder."""
     if path.is_dir() and kind != "folder":
         raise DataError(f"{path}: a folder, but format={kind!r} needs a file")
     if kind == "folder":
         return _read_folder(path, encoding)
     if kind == "lines":
-        lines = text_lines(path, encoding, kept)
+        lines = text_lines(path, encoding, kept=False)
         return ((str(number), line) for number, line in enumerate(lines, 1))
-    if kind == "parquet":
-        return _read_parquet(path, column, label)
-    read = _read_table if kind == "csv" else _read_json
-    return read(path, column, label, encoding, kept)
+    return _read_table(path, kind, column, label, encoding)
 
 
 def _read_folder(path: Path, encoding: str) -> Texts:
@@ -190,7 +131,7 @@ def _is_text(path: Path) -> bool:
 
 
 def text_lines(path: Path, encoding: str = "utf-8", kept: bool = True) -> Iterator[str]:
-    """The lines of a file that are not empty."""
+    """The lines of a file that are not empty. They must fit into memory if all are ``kept``."""
     with open_text(path, marked(encoding), newline="\n") as file:
         for line in file:
             if line.strip():
@@ -199,82 +140,177 @@ def text_lines(path: Path, encoding: str = "utf-8", kept: bool = True) -> Iterat
                 forget(file)
 
 
-def marked(encoding: str) -> str:
-    """UTF-8 with or without a byte order mark."""
-    return "utf-8-sig" if encoding.lower() in ("utf-8", "utf8") else encoding
+def _read_table(path: Path, kind: str, column: str, label: str | None, encoding: str) -> Texts:
+    """Texts and names in columns; a row without a name has its number."""
+    wanted = [column] if label in (None, column) else [column, str(label)]
+    with _open_table(path, kind, encoding, wanted) as (names, rows):
+        if names is not None:
+            _check_named(path, names, wanted)
+        labelled, row = label is None, {}
+        for number, row in rows:
+            text = row.get(column)
+            if kind == "jsonl" and column not in row:
+                said = f"line {number} has no text {column!r}.{_remedy(0, column, row)}"
+                raise DataError(f"{path}: {said}")
+            if not isinstance(text, str) and (kind == "jsonl" or text is not None):
+                place = "line" if kind == "jsonl" else "row"
+                said = f"{place} {number} has no text {column!r}, but a {type(text).__name__}"
+                raise DataError(f"{path}: {said}")
+            labelled = labelled or label in row
+            name = row.get(label) if label else None
+            yield str(number if name is None else name), text or ""
+        if not labelled and row:
+            said = f"no line has a field {label!r}.{_remedy(1, str(label), row)}"
+            raise DataError(f"{path}: {said}")
 
 
-def _remedy(wanted: str, known: Iterable[str], column: str) -> str:
+def _check_named(path: Path, names: Sequence[str], wanted: Sequence[str]) -> None:
+    """Reject columns that a table does not have, and a column that is there twice: one of the two
+    would not be read."""
+    known = [name for name in names if name]
+    for place, name in enumerate(wanted):
+        if not known:
+            raise DataError(f"{path}: no column {name!r}: its first line names none")
+        if name not in known:
+            raise DataError(f"{path}: no column {name!r}.{_remedy(place, name, known)}")
+        if known.count(name) > 1:
+            raise DataError(f"{path}: two columns are called {name!r}; rename one")
+
+
+def _remedy(place: int, wanted: str, known: Iterable[str]) -> str:
     """Which columns there are, and how to name the one that is meant."""
-    argument = "column" if wanted == column else "label"
+    argument = ("column", "label")[place]
     return f"{did_you_mean(wanted, known)} Name it with --{argument}, in Python {argument}=."
 
 
-def _read_table(path: Path, column: str, label: str | None, encoding: str, kept: bool) -> Texts:
+# ---- other columns of tables, such as dates and classes -----------------------------------
+
+
+def check_columns(path: Path, kind: str, wanted: Mapping[str, str], encoding: str) -> None:
+    """Reject columns that a file does not have, with the names that it has; ``wanted`` are their
+    names by the options that ask for them. Only the first rows are read."""
+    if not wanted:
+        return
+    if kind not in TABLES:
+        option, name = next(iter(wanted.items()))
+        raise DataError(f"{option} {name}: {path} ({kind}) has no columns; leave it out")
+    with readable(path, encoding), _open_table(path, kind, encoding) as (names, rows):
+        if names is None:
+            names = list(dict.fromkeys(name for _, row in islice(rows, _PEEK) for name in row))
+    for option, name in wanted.items():
+        if name not in names:
+            listed = ", ".join(name for name in names if name) or "none"
+            raise DataError(f"{option} {name}: {path} has no column of this name, but: {listed}")
+
+
+def read_columns(
+    path: Path, kind: str, names: Sequence[str], encoding: str
+) -> dict[str, list[str]]:
+    """Some columns of a table, from top to bottom, as texts; an entry that is missing is empty."""
+    out: dict[str, list[str]] = {name: [] for name in names}
+    with readable(path, encoding), _open_table(path, kind, encoding, list(out)) as (known, rows):
+        if known is not None:
+            _check_named(path, known, [name for name in out if name in known])
+        cells = ([_entry(row.get(name)) for name in out] for _, row in rows)
+        for row in within_memory(
+            f"{path}: its columns", cells, lambda row: 4 * sum(map(len, row)) + _ROW, "give a part"
+        ):
+            for entries, entry in zip(out.values(), row, strict=True):
+                entries.append(entry)
+    return out
+
+
+def _entry(value: Any) -> str:
+    """An entry as text; None and NaN are none."""
+    return "" if value is None or value != value else str(value)
+
+
+# ---- rows of tables -----------------------------------------------------------------------
+
+
+@contextmanager
+def _open_table(
+    path: Path, kind: str, encoding: str, columns: list[str] | None = None
+) -> Iterator[tuple[list[str] | None, Rows]]:
+    """The names of the columns (None where each row has its own) and the rows; of a Parquet file,
+    only some ``columns``."""
+    if kind == "parquet":
+        try:
+            from pyarrow.parquet import ParquetFile
+        except ImportError:
+            raise DataError(f"{path}: Parquet needs pyarrow: pip install pyarrow") from None
+        with ParquetFile(path) as table:
+            yield [str(name) for name in table.schema_arrow.names], _parquet_rows(table, columns)
+        return
     with open_text(path, marked(encoding)) as file:
-        table = TextTable(path, file)
-        known = [name for name in table.names if name]
-        if not known:
-            raise DataError(f"{path}: no column {column!r}: its first line names none")
-        for wanted in [column, *([label] if label is not None else [])]:
-            if wanted not in known:
-                raise DataError(f"{path}: no column {wanted!r}.{_remedy(wanted, known, column)}")
-            table.check_once(wanted)
-        for number, row in enumerate(table, 1):
-            yield _name(row[label] if label else None, number), row[column] or ""
-            if not kept:
-                forget(file)
+        if kind == "jsonl":
+            yield None, _json_rows(path, file)
+        else:
+            cells = _csv_rows(path, file)
+            names = [str(name) for name in next(cells, [])]
+            yield names, enumerate((dict(zip(names, row, strict=True)) for row in cells), 1)
 
 
-def _name(label: Any, number: int) -> str:
-    """What a document is called: by its number where it has no name."""
-    return str(number if label is None else label)
+def _parquet_rows(table: Any, columns: list[str] | None) -> Rows:
+    batches = table.iter_batches(batch_size=1024, columns=columns)
+    yield from enumerate(chain.from_iterable(batch.to_pylist() for batch in batches), 1)
 
 
-def _read_json(path: Path, column: str, label: str | None, encoding: str, kept: bool) -> Texts:
-    labelled, row = label is None, None
-    with open_text(path, marked(encoding)) as file:
-        for number, line in enumerate(file, 1):
-            if not line.strip():
-                continue
-            try:
-                row = json.loads(line)
-            except (ValueError, RecursionError) as error:
-                raise DataError(f"{path}: line {number} is not JSON ({error})") from None
-            if isinstance(row, dict) and column in row and not isinstance(row[column], str):
-                kind = type(row[column]).__name__
-                raise DataError(f"{path}: line {number} has no text {column!r}, but a {kind}")
-            if not isinstance(row, dict) or column not in row:
-                known = row if isinstance(row, dict) else ()
-                raise DataError(
-                    f"{path}: line {number} has no text {column!r}.{_remedy(column, known, column)}"
-                )
-            labelled = labelled or label in row
-            yield _name(row.get(label) if label else None, number), row[column]
-            if not kept:
-                forget(file)
-    if not labelled and row is not None:
-        raise DataError(f"{path}: no line has a field {label!r}.{_remedy(str(label), row, column)}")
+def _json_rows(path: Path, file: TextIO) -> Rows:
+    for number, line in enumerate(file, 1):
+        if not line.strip():
+            continue
+        try:
+            row = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            raise DataError(f"{path}: line {number} is not JSON ({error})") from None
+        if not isinstance(row, dict):
+            kind = type(row).__name__
+            raise DataError(f"{path}: line {number} is a {kind}, not an object with fields")
+        yield number, row
+        forget(file)
 
 
-def _read_parquet(path: Path, column: str, label: str | None) -> Texts:
-    """The rows of a Parquet file, some at a time."""
+def _csv_rows(path: Path, file: TextIO) -> Iterator[list[str | None]]:
+    """The rows of a .csv or .tsv that are not empty, all as long as the first.
+
+    Python's reader drops cells that have no name, and takes all lines after a quote that nobody
+    closes for one cell. Both are errors here.
+    """
+    csv.field_size_limit(min(sys.maxsize, 2**31 - 1))
+    tabs = ".tsv" in [suffix.lower() for suffix in path.suffixes]
+    lines: list[str] = []  # of the row that is being read
+
+    def noted() -> Iterator[str]:
+        for line in file:
+            lines.append(line)
+            yield line
+
+    reader, width = csv.reader(noted(), delimiter="\t" if tabs else ","), 0
+    for row in reader:
+        if len(lines) > 1:
+            _check_quotes(path, lines, reader.line_num, "\t" if tabs else ",")
+        lines.clear()
+        forget(file)
+        if not row:
+            continue
+        width = width or len(row)
+        if any(cell.strip() for cell in row[width:]):
+            raise DataError(
+                f"{path}: line {reader.line_num} has {len(row)} cells, but the first line names "
+                f"{width}; put texts that have a {'tab' if tabs else 'comma'} in quotes"
+            )
+        yield [*row[:width], *[None] * (width - len(row))]
+
+
+def _check_quotes(path: Path, lines: list[str], last: int, separator: str) -> None:
+    """A row of several lines must have its quotes in order: else a text that begins with a quote
+    would swallow those after it."""
     try:
-        from pyarrow.parquet import ParquetFile
-    except ImportError:
-        raise DataError(f"{path}: Parquet needs pyarrow: pip install pyarrow") from None
-    with ParquetFile(path) as file:
-        known = list(file.schema_arrow.names)
-        for wanted in (column, label):
-            if wanted is not None and wanted not in known:
-                raise DataError(f"{path}: no column {wanted!r}.{_remedy(wanted, known, column)}")
-        number = 0
-        columns = [column, *([label] if label and label != column else [])]
-        for batch in file.iter_batches(batch_size=1024, columns=columns):
-            rows = batch.to_pydict()
-            for place, text in enumerate(rows[column]):
-                number += 1
-                if text is not None and not isinstance(text, str):
-                    kind = type(text).__name__
-                    raise DataError(f"{path}: row {number} has no text {column!r}, but a {kind}")
-                yield _name(rows[label][place] if label else None, number), text or ""
+        list(csv.reader(lines, delimiter=separator, strict=True))
+    except csv.Error:
+        raise DataError(
+            f"{path}: lines {last - len(lines) + 1} to {last}: a quote is opened, and not closed "
+            "where a cell ends; put a text with quotes in quotes, and write each of its own twice, "
+            '""'
+        ) from None

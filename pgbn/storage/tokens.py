@@ -158,9 +158,7 @@ def _apart(pieces: list[_One | _Group]) -> bool:
     return True
 
 
-# ---- saved counting -----------------------------------------------------------------------------
-#
-# How the terms of texts were counted, as a saved model says it: checked before it is used.
+# ---- options that come with a saved model -------------------------------------------------
 #
 # The record of a model comes from whoever wrote the file. Only options that say which terms there
 # are may come from it, none that opens a file, runs code or takes any time it likes.
@@ -171,10 +169,6 @@ _PHRASES = 20  # words of the longest phrases
 
 def _is_number(value: Any) -> bool:
     return value is None or is_finite_number(value)
-
-
-def _is_flag(value: Any) -> bool:
-    return isinstance(value, bool)
 
 
 def _are_stop_words(value: Any) -> bool:
@@ -189,10 +183,10 @@ def _is_range(value: Any) -> bool:
     return all(is_integral(n) for n in value) and 1 <= value[0] <= value[1] <= _PHRASES
 
 
+_NUMBER = _is_number, "a number"
+_FLAG = (lambda value: isinstance(value, bool)), "true or false"
 _OPTIONS: dict[str, tuple[Callable[[Any], bool], str]] = {
-    "min_df": (_is_number, "a number"),
-    "max_df": (_is_number, "a number"),
-    "max_features": (_is_number, "a number"),
+    "min_df": _NUMBER, "max_df": _NUMBER, "max_features": _NUMBER,
     "stop_words": (_are_stop_words, "a list of words, or a language"),
     "token_pattern": (
         lambda value: value is None or is_quick(value),
@@ -200,11 +194,10 @@ _OPTIONS: dict[str, tuple[Callable[[Any], bool], str]] = {
         "it that could fail)",
     ),
     "ngram_range": (_is_range, f"two numbers from 1 to {_PHRASES}"),
-    "lowercase": (_is_flag, "true or false"),
-    "binary": (_is_flag, "true or false"),
+    "lowercase": _FLAG, "binary": _FLAG,
     "analyzer": (lambda value: value in ("word", "char", "char_wb"), "word, char or char_wb"),
     "strip_accents": (lambda value: value in (None, "ascii", "unicode"), "ascii or unicode"),
-}
+}  # fmt: skip
 
 
 def saved_counting(record: Mapping[str, Any], where: object) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Writing a folder of `pgbn.storage.archive`, so that it is whole at every moment.
+"""Writing a folder of `pgbn.storage.archive`, so that it is complete at every moment.
 
 1. New arrays, then the manifest that names them, are written under names of their own (.part).
 2. When all of it is on the disk, the arrays take their names, which come from their content.
@@ -34,13 +34,8 @@ from pgbn.storage.archive import (
     is_archive,
     read_manifest,
 )
-from pgbn.storage.arrays import Arrays, InParts, WrittenPart, are_there, new_probe, write_file
-from pgbn.storage.atomic_files import (
-    locked,
-    make_folder,
-    part_of,
-    sync_folder,
-)
+from pgbn.storage.arrays import Arrays, InParts, WrittenPart, write_file
+from pgbn.storage.atomic_files import locked, make_folder, part_of, sync_folder
 
 _PART = re.compile(r"\.(model\.json|[a-z]{1,20}[0-9]*\.npz)-[0-9]+\.part")
 
@@ -70,29 +65,24 @@ def write(
         raise StorageError(f"{folder}: could not be written ({reason}){before}") from error
 
 
-def check_writable(folder: str | Path, kind: str = "") -> None:
-    """Complain now, before long work, if something of a kind could not be written to a folder."""
-    folder = check_path("path", folder)
-    if is_archive(folder):
-        _check_replaced(folder, read_manifest(folder), kind)  # what is not ours is left alone
-    make_folder(folder)
-    try:
-        part = part_of(folder / MANIFEST)
-        part.write_bytes(b"")
-        part.unlink()
-    except OSError as error:
-        raise StorageError(f"{folder}: could not be written ({error.strerror})") from error
-
-
 @contextmanager
 def writing(folder: str | Path, kind: str = "") -> Iterator[None]:
-    """Long work whose result goes to a folder: whether it can be written is known before, and
-    nobody else writes there meanwhile. Folders that were made for it go if nothing came of it."""
+    """Long work whose result of a kind goes to a folder: whether it can be written is known before,
+    and nobody else writes there meanwhile. Folders that were made for it go if nothing came of
+    it."""
     folder = check_place("path", folder)
     new = [path for path in (folder, *folder.parents) if not os.path.exists(path)]
     with locked(folder):
         try:
-            check_writable(folder, kind)
+            if is_archive(folder):
+                _check_replaced(folder, read_manifest(folder), kind)  # others' files are left alone
+            make_folder(folder)
+            try:
+                part = part_of(folder / MANIFEST)
+                part.write_bytes(b"")
+                part.unlink()
+            except OSError as error:
+                raise StorageError(f"{folder}: could not be written ({error.strerror})") from error
             yield
         finally:
             with suppress(OSError):  # not empty
@@ -130,8 +120,7 @@ def _write(
 ) -> dict[str, str]:
     from pgbn.versions import __version__
 
-    before: dict[str, Any] = {"kind": "", "files": {}}
-    before = read_manifest(folder) if is_archive(folder) else before
+    before = read_manifest(folder) if is_archive(folder) else {"kind": "", "files": {}}
     _check_replaced(folder, before, kind)
     old: dict[str, Entry] = before["files"]
     _sweep_up(folder, old)
@@ -139,19 +128,22 @@ def _write(
         raise StorageError(f"{folder}: files that were written before are gone")
     spread = {g: each for g, each in before.get("parts", {}).items() if g in keep}
     kept = [*keep.values(), *(name for each in spread.values() for name in each["files"])]
-    files, groups, parts = {name: old[name] for name in kept}, dict(keep), {}
+    files, groups = {name: old[name] for name in kept}, dict(keep)
+    parts: dict[Path, str] = {}  # what is written, and the names that it will take
+
+    def add(part: Path, stem: str, digest: str, size: int) -> str:
+        name = parts[part] = f"{stem}-{digest[:16]}.npz"
+        files[name] = {"sha256": digest, "bytes": size}
+        return name
+
     try:
         for number, (group, members) in enumerate(arrays.items()):
             stem = group.partition("/")[0]
             here, others = _by_others(folder, stem, members)
             part = part_of(folder / f"{stem}{number}.npz")
             parts[part] = part.name  # until its content gives it another
-            parts[part], entry = _write_arrays(part, stem, here)
-            groups[group], files[parts[part]] = parts[part], entry
-            names = [_file_name(stem, each.sha256) for each in others]
-            for each, name in zip(others, names, strict=True):
-                parts[folder / each.file] = name
-                files[name] = {"sha256": each.sha256, "bytes": each.bytes}
+            groups[group] = add(part, stem, *write_file(part, here))
+            names = [add(folder / each.file, stem, each.sha256, each.bytes) for each in others]
             if isinstance(members, InParts) and names:
                 spread[group] = {"files": names, "axes": dict(members.axes)}
         body = {
@@ -171,7 +163,7 @@ def _write(
             if name == MANIFEST:
                 sync_folder(folder)
             part.replace(folder / name)
-    except BaseException:  # what is of no use takes no room
+    except BaseException:  # what is of no use takes no space
         with suppress(OSError, StorageError):
             now = read_manifest(folder)["files"] if is_archive(folder) else {}
             new = {*parts.values(), *(part.name for part in parts)}
@@ -188,25 +180,18 @@ def _by_others(
     """What is left to write of a group here, and the parts of it that others have written."""
     if not isinstance(members, InParts):
         return members, ()
-    probe = new_probe(folder)
+    probe = part_of(folder.absolute() / "probe.npz")  # shows whether somebody sees the folder
+    probe.write_bytes(b"")
     try:
         written = members.write(probe, stem)
     finally:
         probe.unlink(missing_ok=True)
-    if written is not None and are_there(folder, written):
-        return members.here, written
+    if written is not None:
+        with suppress(OSError):  # what others say they wrote is not seen here
+            if all((folder / each.file).stat().st_size == each.bytes for each in written):
+                return members.here, written
     _remove(folder, [each.file for each in written or ()])
     return members.whole(), ()
-
-
-def _write_arrays(part: Path, stem: str, arrays: Arrays) -> tuple[str, Entry]:
-    """One .npz file, and the name that comes from its content."""
-    digest, size = write_file(part, arrays)
-    return _file_name(stem, digest), {"sha256": digest, "bytes": size}
-
-
-def _file_name(stem: str, digest: str) -> str:
-    return f"{stem}-{digest[:16]}.npz"
 
 
 def _write_manifest(part: Path, body: Mapping[str, Any]) -> None:

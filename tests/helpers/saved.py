@@ -14,6 +14,7 @@ import scipy.sparse as sp
 
 import pgbn
 from pgbn.storage import archive
+from pgbn.storage.arrays import write_file
 
 QUICK = {"burn_in": 12, "collect": 8, "seed": 2, "min_width": 1, "trace_every": 3}
 
@@ -59,6 +60,16 @@ def forge(folder: Path, change: Any = None, **files: bytes) -> None:
         change(body)
     document["sha256"] = archive.body_digest(body)
     (folder / "model.json").write_text(json.dumps(document))
+
+
+def write_group(folder: Path, body: Any, group: str, arrays: Any) -> str:
+    """The arrays of a group anew, with checksums that are right; the name of their file. The
+    manifest is not written."""
+    digest, size = write_file(folder / ".part", arrays)
+    name = f"{group.partition('/')[0]}-{digest[:16]}.npz"
+    (folder / ".part").rename(folder / name)
+    body["groups"][group], body["files"][name] = name, {"sha256": digest, "bytes": size}
+    return name
 
 
 def npz(tmp_path: Path, entries: dict[str, bytes], method: int = zipfile.ZIP_STORED) -> bytes:

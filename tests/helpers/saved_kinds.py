@@ -19,10 +19,11 @@ import numpy as np
 import pytest
 
 import pgbn
-from pgbn.storage import archive, build, writing
+from pgbn.storage import archive, build
 from pgbn.storage.arrays import ROWS
 from tests.golden.objects import BESIDE, documents
 from tests.helpers.own_family import own_family
+from tests.helpers.saved import write_group
 
 __all__ = [
     "DATA",
@@ -55,14 +56,6 @@ def sign(folder: Path, body: Any) -> None:
     """A manifest with this body, whose checksum is right."""
     document = {"format": "pgbn-model", "version": 2, "sha256": archive.body_digest(body)}
     (folder / "model.json").write_text(json.dumps({**document, "body": body}))
-
-
-def write_group(folder: Path, body: Any, group: str, arrays: Any) -> str:
-    """The arrays of a group anew, with checksums that are right; the name of their file."""
-    name, entry = writing._write_arrays(folder / ".part", group.partition("/")[0], arrays)
-    (folder / ".part").rename(folder / name)
-    body["groups"][group], body["files"][name] = name, entry
-    return name
 
 
 class _StoppedError(Exception):

@@ -2,52 +2,83 @@
 
 from __future__ import annotations
 
-import json
+import os
 import random
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
+pytest.importorskip("typer")
+pytest.importorskip("sklearn")
 import pgbn
 from pgbn import zoo
 from pgbn.errors import DataError, StorageError
 from pgbn.storage import archive, writing
 from pgbn.storage.archive import check_form, register_unloadable
-from tests.helpers.hostile import attempt, campaign
+from tests.helpers.forged_folders import Folders
+from tests.helpers.forgery import Corpora, Models, campaign_of
 from tests.helpers.saved import all_files, forge
 
 
-def test_any_flipped_bit_is_noticed(folder: Path) -> None:
+def test_any_damage_is_noticed(folder: Path) -> None:
+    """Flipped bits, and files that are cut off, longer, empty or missing."""
     random_bits = random.Random(0)
     for path in all_files(folder):
         good = path.read_bytes()
+        bad = [b"", good[:1], good[: len(good) // 2], good[:-1], good + b"\0", b"\0" * len(good)]
         for _ in range(40):
-            place = random_bits.randrange(len(good))
-            bad = bytearray(good)
-            bad[place] ^= 1 << random_bits.randrange(8)
-            path.write_bytes(bad)
-            with pytest.raises(StorageError):
-                pgbn.load(folder)
-        path.write_bytes(good)
-    pgbn.load(folder)
-
-
-def test_truncated_missing_and_longer_files(folder: Path) -> None:
-    for path in all_files(folder):
-        good = path.read_bytes()
-        for bad in (b"", good[:1], good[: len(good) // 2], good[:-1], b"\0" * len(good)):
-            path.write_bytes(bad)
+            flipped = bytearray(good)
+            flipped[random_bits.randrange(len(good))] ^= 1 << random_bits.randrange(8)
+            bad.append(bytes(flipped))
+        for data in bad:
+            path.write_bytes(data)
             with pytest.raises(StorageError):
                 pgbn.load(folder)
         path.unlink()
         with pytest.raises(StorageError, match=r"missing|no saved model"):
             pgbn.load(folder)
+        os.mkfifo(path)
+        with pytest.raises(StorageError, match="not a file, but a pipe"):  # it is not waited for
+            pgbn.load(folder)
+        path.unlink()
         path.write_bytes(good)
-    pgbn.load(folder)
     pgbn.load(folder / "model.json")
+
+
+def test_manifests_that_are_not_read(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that is too large, and files of the system, of which some are waited for: they say that
+    they are empty."""
+    manifest = folder / "model.json"
+    with manifest.open("r+b") as file:
+        file.truncate(2**30)  # takes no space on the disk
+    with pytest.raises(StorageError, match="at most 268435456 are read"):
+        pgbn.load(folder)
+    with monkeypatch.context() as patch:
+        manifest.write_text("[" + "[]," * 100_000 + "0]")
+        patch.setattr("pgbn.storage.read_limits.memory", lambda: 10**7)
+        with pytest.raises(StorageError, match=r"model.json: it would need"):
+            pgbn.load(folder)
+    manifest.unlink()
+    manifest.symlink_to("/proc/self/status" if Path("/proc/self/status").exists() else os.devnull)
+    with pytest.raises(StorageError, match=r"it is empty|not a file"):
+        pgbn.load(folder)
+
+
+@pytest.mark.parametrize("kind", [Corpora, Models, Folders])
+def test_a_few_seconds_of_forged_files(kind: type, tmp_path: Path) -> None:
+    """A result, or an error of pgbn, and nothing else."""
+    done, found = campaign_of(kind(tmp_path), range(400), seconds=2.0)
+    assert found == []
+    assert done > 0
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("kind", "number"), [(Corpora, 20_000), (Models, 2_000), (Folders, 2_000)])
+def test_many_forged_files(kind: type, number: int, tmp_path: Path) -> None:
+    done, found = campaign_of(kind(tmp_path), range(number))
+    assert found == []
+    assert done == number
 
 
 def test_foreign_and_newer_files(tmp_path: Path, trained: pgbn.LayerwiseTraining) -> None:
@@ -74,40 +105,30 @@ def test_foreign_and_newer_files(tmp_path: Path, trained: pgbn.LayerwiseTraining
         pgbn.save(trained, tmp_path / "file")
 
 
-def test_hostile_manifests(folder: Path) -> None:
-    def set_in(*keys: str, value: Any) -> Any:
-        def change(body: Any) -> None:
-            for key in keys[:-1]:
-                body = body[key]
-            body[keys[-1]] = value
+DEEP: Any = {}
+for _ in range(500):
+    DEEP = {"a": DEEP}
 
-        return change
 
-    document = (folder / "model.json").read_text()
-    deep: Any = {}
-    for _ in range(500):
-        deep = {"a": deep}
-    for change in (
-        set_in("groups", "model", value="../../secret.npz"),
-        set_in("groups", "model", value="/etc/passwd"),
-        set_in("groups", "model", value=["a"]),
-        set_in("files", "../../secret.npz", value={"sha256": "", "bytes": 1}),
-        set_in("files", value=[]),
-        set_in("kind", value="planet"),
-        set_in("kind", value=["training"]),
-        set_in("kind", value="chain"),
-        set_in("content", value=None),
-        set_in("content", value={}),
-        set_in("content", "object", value={"networks": [{"depth": 10**9}], "stopped": ""}),
-        set_in("content", "object", value={"networks": 7, "stopped": ""}),
-        set_in("content", "object", value=deep),
-        set_in("groups", value={}),
-    ):
-        forge(folder, change)
-        with pytest.raises(StorageError):
-            pgbn.load(folder)
-        (folder / "model.json").write_text(document)
-    pgbn.load(folder)
+@pytest.mark.parametrize(("keys", "value"), [
+    ("groups/model", "../../secret.npz"), ("groups/model", "/etc/passwd"), ("groups/model", ["a"]),
+    ("files", {"../../secret.npz": {"sha256": "", "bytes": 1}}), ("files", []), ("groups", {}),
+    ("kind", "planet"), ("kind", ["training"]), ("kind", "chain"), ("content", None),
+    ("content", {}), ("content/object", {"networks": 7, "stopped": ""}), ("content/object", DEEP),
+    ("content/object", {"networks": [{"depth": 10**9}], "stopped": ""}),
+])  # fmt: skip
+def test_hostile_manifests(folder: Path, keys: str, value: Any) -> None:
+    """Even where the checksum was made to fit."""
+
+    def change(body: Any) -> None:
+        *first, last = keys.split("/")
+        for key in first:
+            body = body[key]
+        body[last] = value
+
+    forge(folder, change)
+    with pytest.raises(StorageError):
+        pgbn.load(folder)
 
 
 def test_reader_while_a_writer_replaces(folder: Path, trained: pgbn.LayerwiseTraining,
@@ -123,29 +144,6 @@ def test_reader_while_a_writer_replaces(folder: Path, trained: pgbn.LayerwiseTra
 
     monkeypatch.setattr("pgbn.storage.archive.read_arrays", slow)
     assert isinstance(pgbn.load(folder), pgbn.TrainedNetwork)
-
-
-@campaign(80)
-@given(st.integers(0, 10**6), st.sampled_from(["", "0", "-1", "1e999", "null", "[]", '"\\ud800"']))
-def test_manifests_with_a_wrong_part(place: Path, where: int, value: str) -> None:
-    """Even where the checksum was made to fit."""
-    from pgbn.storage.archive import body_digest
-
-    pgbn.save(pgbn.zoo.pgbn([3, 2]), place / "saved")
-    path = place / "saved" / "model.json"
-    document = json.loads(path.read_text())
-    text = json.dumps(document["body"])
-    pieces = [i for i, c in enumerate(text) if c == ":"]
-    start = pieces[where % len(pieces)] + 1
-    end = min(text.find(c, start) for c in ",}" if text.find(c, start) > 0)
-    try:
-        body = json.loads(f"{text[:start]}{value}{text[end:]}")
-    except ValueError:
-        body = value
-    document |= {"body": body, "sha256": body_digest(body)}
-    path.write_text(json.dumps(document))
-    attempt(lambda: pgbn.load(place / "saved"), ["saved"])
-    path.unlink()
 
 
 @pytest.mark.parametrize(("content", "kind"), [

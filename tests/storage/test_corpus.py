@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 
 pytest.importorskip("typer")
 pytest.importorskip("sklearn")
@@ -58,60 +57,50 @@ def test_vectorizer_options(corpora: Path) -> None:
     )
 
 
-def test_bad_data(tmp_path: Path) -> None:
-    def wrong(name: str, data: bytes, words: str, **options: Any) -> None:
-        (tmp_path / name).write_bytes(data)
-        with pytest.raises(DataError, match=words):
-            read_corpus(tmp_path / name, **options)
+@pytest.mark.parametrize(("name", "data", "said", "options"), [
+    ("a.csv", b"id,txt\n1,hello", r"no column 'text'.*mean 'txt'.* --column, in Python column=\.",
+     {}),
+    ("a.csv", b"id,text\n1,hello", r"no column 'name'.*Known: id, text.*--label",
+     {"label": "name"}),
+    ("a.csv", b"", "no column 'text': its first line names none", {}),
+    ("a.csv", b"text\n\xff\xfe", "not utf-8 at byte.*latin-1", {}),
+    ("a.jsonl", b'{"txt": "a b"}', r"no text 'text'.*mean 'txt'.*--column", {}),
+    ("a.jsonl", b'{"text": "a b"}\n{oops', "line 2 is not JSON", {}),
+    ("a.jsonl", b'{"text": "a b"}\n{"text": 3}', "line 2 has no text 'text', but a int", {}),
+    ("a.jsonl", b"[" * 100_000, "line 1 is not JSON", {}),
+    ("a.jsonl", b'{"text": "a", "name": "b"}\n' * 2, "no line has a field 'nam'.*mean 'name'",
+     {"label": "nam"}),
+    ("a.jsonl.gz", b"not gzip", "cannot be read", {}),
+    ("a.txt", b"\n \n", r"a\.txt: no documents in it", {}),
+    ("a.txt", b"the a of", "no terms could be counted", {"stop_words": "english"}),
+    ("a.txt", b"hello you", "no terms could be counted.*token_pattern", {"token_pattern": "("}),
+    ("a.txt", b"hello you", "no terms could be counted.*min_df", {"min_df": -3}),
+    ("a.txt", b"a", "is not known", {"format": "exel"}),
+    ("a.txt", b"caf\xe9 bar", "nonsense", {"encoding": "nonsense"}),
+    ("a.mtx", b"%%MatrixMarket nonsense", "not a matrix in the format mtx", {}),
+    ("a.npz", b"PK\x03\x04 nonsense", "not a matrix in the format npz", {}),
+    ("a.svmlight", b"1 a:b\n", "format svmlight", {}),
+    ("a.xyz", b"", "unknown kind of file; name its format", {}),
+])  # fmt: skip
+def test_bad_data(
+    tmp_path: Path, name: str, data: bytes, said: str, options: dict[str, Any]
+) -> None:
+    (tmp_path / name).write_bytes(data)
+    with pytest.raises(DataError, match=said):
+        read_corpus(tmp_path / name, **options)
 
-    wrong("a.csv", b"id,txt\n1,hello", r"no column 'text'.*mean 'txt'")
-    wrong("a.csv", b"id,txt\n1,hello", r"Name it with --column, in Python column=\.")
-    wrong("a.csv", b"id,text\n1,hello", r"no column 'name'.*Known: id, text.*--label", label="name")
-    wrong("a.jsonl", b'{"txt": "a b"}', r"no text 'text'.*mean 'txt'.*--column")
-    wrong("b.csv", b"", "no column 'text'")
-    wrong("c.csv", b"text\n\xff\xfe", "not utf-8 at byte.*latin-1")
-    wrong("d.jsonl", b'{"text": "a b"}\n{oops', "line 2 is not JSON")
-    wrong("e.jsonl", b'{"text": 3}', "line 1 has no text 'text'")
-    wrong("f.jsonl", b"[" * 100_000, "line 1 is not JSON")
-    wrong("g.txt", b"", "no documents")
-    wrong("h.txt", b"the a of", "no terms could be counted", stop_words="english")
-    wrong("i.txt", b"hello you", "no terms could be counted.*token_pattern", token_pattern="(")
-    wrong("j.txt", b"hello you", "no terms could be counted.*min_df", min_df=-3)
-    wrong("k.mtx", b"%%MatrixMarket nonsense", "not a matrix in the format mtx")
-    wrong(
-        "l.mtx", b"%%MatrixMarket matrix coordinate integer general\n2 2 1\n9 9 1\n", "format mtx"
-    )
-    wrong("m.npz", b"PK\x03\x04 nonsense", "not a matrix in the format npz")
-    wrong("n.svmlight", b"1 a:b\n", "format svmlight")
-    wrong("o.xyz", b"", "unknown kind of file; name its format")
-    wrong("p.txt", b"a", "is not known", format="exel")
-    wrong("q.txt", b"caf\xe9 bar", "nonsense", encoding="nonsense")
-    wrong("r.jsonl.gz", b"not gzip", "cannot be read")
-    np.savez(tmp_path / "s.npz", X=np.array([{"a": 1}], object))
-    with pytest.raises(DataError, match="format npz"):
-        read_corpus(tmp_path / "s.npz")
-    np.savez(tmp_path / "t.npz", a=np.ones(3), b=np.ones(3))
-    with pytest.raises(DataError, match="no array 'X'"):
-        read_corpus(tmp_path / "t.npz")
-    np.savez(tmp_path / "u.npz", X=np.full((2, 2), np.nan))
-    with pytest.raises(DataError, match="not finite"):
-        read_corpus(tmp_path / "u.npz")
+
+def test_no_data(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="no such file"):
         read_corpus(tmp_path / "nowhere")
-    (tmp_path / "empty").mkdir()
     with pytest.raises(DataError, match="no documents"):
-        read_corpus(tmp_path / "empty")
-    matrix = sp.csr_matrix(np.eye(3))
-    matrix.indices = matrix.indices + 9
-    sp.save_npz(tmp_path / "v.npz", matrix)
-    with pytest.raises(DataError):
-        read_corpus(tmp_path / "v.npz")
+        read_corpus(tmp_path)
 
 
 @pytest.mark.parametrize(("name", "line"), [
     ("a.txt.gz", b"sea ship sail\n"), ("b.csv.gz", b'text,\n"sea",\n'),
     ("c.jsonl.gz", b'{"text": "sea ship"}\n'), ("d.mtx.gz", b"% a comment\n"),
-    ("e.svmlight.gz", b"0 1:1 2:1\n"), ("f.txt", b"sea ship sail\n"),
+    ("e.svmlight.gz", b"0 1:1 2:1\n"), ("f.txt", b"sea ship sail\n"), ("g.txt", b"sea ship "),
 ])  # fmt: skip
 def test_what_unpacks_to_more_than_the_memory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, line: bytes
@@ -121,24 +110,15 @@ def test_what_unpacks_to_more_than_the_memory(
     data = header + line * (2_000_000 // len(line))
     (tmp_path / name).write_bytes(gzip.compress(data, 1) if name.endswith("gz") else data)
     monkeypatch.setattr("pgbn.storage.read_limits.memory", lambda: 4_000_000)
-    with pytest.raises(DataError, match=rf"{name}: .*more than 0\.0 GB.*give a part"):
+    with pytest.raises(DataError, match=rf"{name}: .*(more than|would need) 0\.0 GB.*give a part"):
         read_corpus(tmp_path / name)
-
-
-def test_packed_matrices(corpora: Path, tmp_path: Path) -> None:
-    for name in ("counts.mtx", "counts.svmlight"):
-        packed = tmp_path / f"{name}.gz"
-        packed.write_bytes(gzip.compress((corpora / name).read_bytes()))
-        one, two = read_corpus(packed), read_corpus(corpora / name)
-        assert np.array_equal(one.counts.toarray(), two.counts.toarray())
 
 
 def test_a_folder_larger_than_the_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for n in range(3):
         (tmp_path / f"{n}.txt").write_text("sea ship " * 1000)
-    (tmp_path / "x.csv").write_text("text\n" + "sea\n" * 1000)  # small texts take room too
-    for module in ("read_limits", "corpus"):
-        monkeypatch.setattr(f"pgbn.storage.{module}.memory", lambda: 60_000)
+    (tmp_path / "x.csv").write_text("text\n" + "sea\n" * 1000)  # small texts take memory too
+    monkeypatch.setattr("pgbn.storage.read_limits.memory", lambda: 60_000)
     for path in (tmp_path, tmp_path / "x.csv"):
         with pytest.raises(DataError, match="its documents would need"):
             read_corpus(path)
@@ -173,39 +153,22 @@ def test_texts_of_any_characters(place: Path, rows: list[tuple[str, str]], names
         assert code == 0, (words_, line)
 
 
-@pytest.mark.parametrize("ending", ["csv", "jsonl"])
-def test_documents_of_one_name_are_all_kept(tmp_path: Path, ending: str) -> None:
+def test_documents_of_one_name_are_all_kept(tmp_path: Path) -> None:
     """A name that was made for one must not be that of another."""
     names = ["ann", "ann", "ann (2)", "bob", "ann", "ann (2)"]
     rows = [{"id": name, "text": f"word{n} all"} for n, name in enumerate(names)]
-    path = tmp_path / f"names.{ending}"
-    if ending == "csv":
-        path.write_text("id,text\n" + "".join(f"{row['id']},{row['text']}\n" for row in rows))
-    else:
-        path.write_text("\n".join(json.dumps(row) for row in rows))
+    path = tmp_path / "names.jsonl"
+    path.write_text("\n".join(json.dumps(row) for row in rows))
     corpus = read_corpus(path, label="id")
     assert corpus.texts == [row["text"] for row in rows]
     assert corpus.labels == ["ann", "ann (3)", "ann (2)", "bob", "ann (4)", "ann (2) (2)"]
     assert corpus.counts.shape[0] == 6
 
 
-def test_a_byte_order_mark_is_no_part_of_the_name(tmp_path: Path) -> None:
-    (tmp_path / "bom.csv").write_bytes(b"\xef\xbb\xbftext,id\nhello world,1\nhello there,2\n")
-    assert read_corpus(tmp_path / "bom.csv").texts == ["hello world", "hello there"]
-
-
-def test_a_field_that_is_no_text(tmp_path: Path) -> None:
-    (tmp_path / "n.jsonl").write_text('{"text": "a b"}\n{"text": 3}')
-    with pytest.raises(DataError, match="line 2 has no text 'text', but a int"):
-        read_corpus(tmp_path / "n.jsonl")
-
-
 def test_duplicated_vocabulary() -> None:
-    X = np.eye(2, dtype=int)
-    with pytest.raises(DataError, match="terms: 'a' names two columns"):
-        align_terms(X, 2, ["a", "a"], ["a", "b"])
-    with pytest.raises(DataError, match="vocabulary: 'a' names two columns"):
-        align_terms(X, 2, ["a", "b"], ["a", "a"])
+    for terms, vocabulary, where in (("aa", "ab", "terms"), ("ab", "aa", "vocabulary")):
+        with pytest.raises(DataError, match=f"{where}: 'a' names two columns"):
+            align_terms(np.eye(2, dtype=int), 2, list(terms), list(vocabulary))
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
@@ -236,18 +199,44 @@ def test_what_a_shell_passes_on_is_read_once(tmp_path: Path) -> None:
 
 def test_a_list_of_texts_is_numbered() -> None:
     two = ["cats and dogs", "dogs and cows"]
-    corpus = count_terms(two)
-    named = count_terms({"0": two[0], "1": two[1]})
-    assert corpus.labels == ["0", "1"]
-    assert corpus.texts == two
+    corpus, named = count_terms(two), count_terms({"0": two[0], "1": two[1]})
+    assert (corpus.labels, corpus.texts) == (["0", "1"], two)
     assert (corpus.counts != named.counts).nnz == 0
+
+
+COMPOSED, APART = "Stra\u00dfencaf\u00e9", "Stra\u00dfencafe\u0301"
+
+
+def test_a_letter_is_one_however_it_was_typed(tmp_path: Path) -> None:
+    """Of "é" in two characters the accent was no letter, and what was left another term."""
+    texts = [f"{COMPOSED} offen", f"{APART} zu"]
+    expected = ["offen", COMPOSED.lower(), "zu"]
+    (tmp_path / "a.txt").write_text("\n".join(texts), "utf-8")
+    built = pgbn.Corpus.build(tmp_path / "a.txt", tmp_path / "corpus")
+    for corpus in (count_terms(texts), read_corpus(tmp_path / "a.txt"), built):
+        assert corpus.vocabulary == expected
+        assert corpus.counts.toarray()[:, 1].tolist() == [1, 1]
+    assert count_terms(texts).texts == [texts[0], f"{COMPOSED} zu"]
+    assert count_terms(texts, stop_words=[APART.lower()]).vocabulary == ["offen", "zu"]
+
+
+@pytest.mark.parametrize(("vocabulary", "columns"), [
+    ([APART], [2]),  # of a model that an earlier version has trained
+    ([APART, COMPOSED], [0, 2]),
+    ([COMPOSED, APART], [2, 0]),
+])  # fmt: skip
+def test_terms_of_a_vocabulary_in_another_form(vocabulary: Any, columns: list[int]) -> None:
+    options = {"lowercase": False, "token_pattern": r"\S+"}
+    found = count_terms([f"{COMPOSED} {APART}"], vocabulary=vocabulary, **options)
+    assert found.counts.toarray().tolist() == [columns]
+    assert found.vocabulary == vocabulary  # its columns keep their names
 
 
 @pytest.mark.parametrize(
     ("given_texts", "message"),
     [("cats and dogs", "is one text; give a list"), (["a cat", None], "document '1' is None")],
 )
-def test_what_is_no_list_of_texts_is_refused(given_texts: Any, message: str) -> None:
+def test_what_is_no_list_of_texts_is_rejected(given_texts: Any, message: str) -> None:
     with pytest.raises(DataError, match=message):
         count_terms(given_texts)
 

@@ -25,37 +25,29 @@ def test_every_so_many_sweeps() -> None:
     assert written == [3, 6, 9]
 
 
-def test_every_so_many_minutes_and_at_most_a_share(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("timing", "took", "ticks"), [
+    (Timing(minutes=1.0, share=0.1), {1: 30.0}, 100),
+    # SIGSTOP, then SIGCONT: it counted as the cost of writing, and no checkpoint came for days.
+    (Timing(minutes=5.0), {1: 1.0, 3: 30_000.0, 4: 1.0}, 200),
+])  # fmt: skip
+def test_every_so_many_minutes_and_at_most_a_share(
+    monkeypatch: pytest.MonkeyPatch, timing: Timing, took: dict[int, float], ticks: int
+) -> None:
     clock, written = [0.0], []
     monkeypatch.setattr(time, "monotonic", lambda: clock[0])
-    rhythm = Rhythm(Timing(minutes=1.0, share=0.1))
+    rhythm = Rhythm(timing)
 
     def save() -> None:
         written.append(clock[0])
-        clock[0] += 30.0
+        clock[0] += next(took[n] for n in range(len(written), 0, -1) if n in took)
 
-    for _ in range(100):
+    for _ in range(ticks):
         clock[0] += 10.0
         rhythm.tick(save)
-    assert written[0] == 60.0
-    assert min(b - a for a, b in pairwise(written)) >= 300.0
-
-
-def test_a_night_in_the_middle_of_a_write(monkeypatch: pytest.MonkeyPatch) -> None:
-    """SIGSTOP, then SIGCONT: it counted as the cost of writing, and no checkpoint came for days."""
-    clock, written = [0.0], []
-    monkeypatch.setattr(time, "monotonic", lambda: clock[0])
-    rhythm = Rhythm(Timing(minutes=5.0))
-
-    def save() -> None:
-        written.append(clock[0])
-        clock[0] += 30_000.0 if len(written) == 3 else 1.0
-
-    for _ in range(200):
-        clock[0] += 10.0
-        rhythm.tick(save)
-    assert max(b - a for a, b in pairwise(written)) < 30_400.0
-    assert len(written) == 6
+    waited = [b - a for a, b in pairwise(written)]
+    assert written[0] == 60.0 * float(timing.minutes or 0)
+    assert min(waited) >= took[1] / timing.share
+    assert max(waited) < max(took.values()) + 400.0
 
 
 def test_a_failure_is_told_and_the_next_time_comes() -> None:

@@ -1,8 +1,12 @@
 """Texts in files: which of a folder are read, what they are called, and their encoding."""
 
 import gzip
+import json
 import os
+import sys
+from contextlib import nullcontext
 from pathlib import Path
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
@@ -11,20 +15,21 @@ from pgbn import Corpus
 from pgbn.errors import DataError, StorageError
 from pgbn.storage.corpus import read_corpus
 from pgbn.storage.tables import read_numbers
+from pgbn.storage.texts import check_columns, read_columns, read_texts
 
 
-def test_packed_texts_of_a_folder_are_read_beside_others(tmp_path: Path) -> None:
-    (tmp_path / "a.txt").write_text("one")
+def test_which_files_of_a_folder_are_texts(tmp_path: Path) -> None:
+    """Packed ones too; neither tables nor what is in hidden folders."""
+    (tmp_path / ".ipynb_checkpoints").mkdir()
+    for name in ("a.txt", "table.csv", ".ipynb_checkpoints/a-checkpoint.txt"):
+        (tmp_path / name).write_text("one")
     (tmp_path / "b.txt.gz").write_bytes(gzip.compress(b"two"))
-    (tmp_path / "table.csv").write_text("no text")
     assert read_corpus(tmp_path).labels == ["a.txt", "b.txt.gz"]
 
 
-def test_hidden_folders_are_left_out(tmp_path: Path) -> None:
-    (tmp_path / ".ipynb_checkpoints").mkdir()
-    for name in ("a.txt", ".ipynb_checkpoints/a-checkpoint.txt"):
-        (tmp_path / name).write_text("one")
-    assert read_corpus(tmp_path).labels == ["a.txt"]
+def test_a_byte_order_mark_is_no_part_of_the_name(tmp_path: Path) -> None:
+    (tmp_path / "bom.csv").write_bytes(b"\xef\xbb\xbftext,id\nhello world,1\nhello there,2\n")
+    assert read_corpus(tmp_path / "bom.csv").texts == ["hello world", "hello there"]
 
 
 def test_a_document_without_a_label_has_its_number(tmp_path: Path) -> None:
@@ -32,16 +37,6 @@ def test_a_document_without_a_label_has_its_number(tmp_path: Path) -> None:
     (tmp_path / "rows.csv").write_text("text,id\none\ntwo,x\n")
     for name in ("rows.jsonl", "rows.csv"):
         assert read_corpus(tmp_path / name, label="id", token_pattern=r"\w").labels == ["1", "x"]
-
-
-def test_a_label_that_no_line_of_json_has_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "rows.jsonl"
-    path.write_text('{"text": "one", "name": "a"}\n{"text": "two", "name": "b"}\n')
-    told = "no line has a field 'nam'. Did you mean 'name'"
-    with pytest.raises(DataError, match=told):
-        read_corpus(path, label="nam")
-    with pytest.raises(DataError, match=told):
-        Corpus.build(path, tmp_path / "corpus", label="nam")
 
 
 @pytest.mark.parametrize(
@@ -68,22 +63,6 @@ def test_another_encoding_of_numbers_is_told(tmp_path: Path) -> None:
     path.write_bytes("a,b\n1,2\n".encode("utf-16"))
     with pytest.raises(DataError, match="not utf-8 at byte 0; it begins like utf-16; save it as"):
         read_numbers(path)
-
-
-def test_files_without_documents_are_named(tmp_path: Path) -> None:
-    path = tmp_path / "lines.txt"
-    path.write_text("\n \n")
-    for read in (read_corpus, lambda path: Corpus.build(path, tmp_path / "corpus")):
-        with pytest.raises(DataError, match=r"lines\.txt: no documents in it"):
-            read(path)
-
-
-@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root reads all")
-def test_a_folder_that_cannot_be_read_is_an_error(tmp_path: Path) -> None:
-    (tmp_path / "a.txt").write_text("one")
-    (tmp_path / "inner").mkdir(mode=0)
-    with pytest.raises(DataError, match="Permission denied"):
-        read_corpus(tmp_path)
 
 
 def test_what_the_system_says_of_a_folder_in_a_folder_is_told(
@@ -126,3 +105,121 @@ def test_a_file_that_vanishes_while_it_is_read_is_named(tmp_path: Path) -> None:
     path.write_text("one two\n" * 10)
     with pytest.raises(DataError, match=r"lines\.txt: cannot be read"):
         Corpus.build(path, tmp_path / "corpus", progress=lambda *_: path.unlink(missing_ok=True))
+
+
+# ---- tables ---------------------------------------------------------------------------
+
+
+BAD = {
+    "a comma that is not quoted": (
+        "id,text\n1,good\n2,first part, and the rest\n",
+        "line 3 has 3 cells, but the first line names 2; put texts that have a comma in quotes",
+    ),
+    "a quote that is never closed": (
+        'id,text\n1,"so it began\n2,two\n3,three\n',
+        "lines 2 to 4: a quote is opened, and not closed",
+    ),
+    "a quote that another row closes": (
+        'id,text\n1,"Great she said\n2,"Bad he said\n3,three\n',
+        "lines 2 to 3: a quote is opened, and not closed",
+    ),
+    "two columns of one name": ("id,text,text\n1,one,two\n", "two columns are called 'text'"),
+    "two columns of labels": ("id,id,text\n1,2,two\n", "two columns are called 'id'"),
+    "nothing": ("", "no column 'text': its first line names none"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_what_would_be_lost_is_rejected(case: str, tmp_path: Path) -> None:
+    content, told = BAD[case]
+    path = tmp_path / "rows.csv"
+    path.write_text(content)
+    with pytest.raises(DataError, match=told) as caught:
+        read_corpus(path, label="id")
+    assert str(path) in str(caught.value)
+    with pytest.raises(DataError, match=told):
+        Corpus.build(path, tmp_path / "corpus", label="id")
+
+
+@pytest.mark.parametrize("separator", [",", "\t"])
+def test_whole_tables_are_read_as_they_are(separator: str, tmp_path: Path) -> None:
+    rows = ["id,text,,", '1,"one, and ""two"""', '2,"several\r\n\r\nlines",,', "", "3", '4,"a"b, ,']
+    path = tmp_path / ("rows.csv" if separator == "," else "rows.tsv")
+    path.write_text("\r\n".join(rows).replace(",", separator), newline="")
+    corpus = read_corpus(path, label="id")
+    assert corpus.labels == ["1", "2", "3", "4"]
+    assert corpus.texts == [f'one{separator} and "two"', "several\r\n\r\nlines", "", "ab"]
+
+
+def test_columns_beside_the_texts_are_rejected_likewise(tmp_path: Path) -> None:
+    path = tmp_path / "rows.csv"
+    path.write_text("text,day,day\none,2001,2002\n")
+    with pytest.raises(DataError, match="two columns are called 'day'"):
+        read_columns(path, "csv", ["day"], "utf-8")
+    path.write_text("text,day\none,2001,2002\n")
+    with pytest.raises(DataError, match="line 2 has 3 cells"):
+        read_columns(path, "csv", ["day"], "utf-8")
+
+
+ROWS = [
+    {"text": "one", "day": "2019-03-01", "kind": "a"},
+    {"text": "two", "kind": None, "extra": 1},
+    {"text": "three", "day": 2020, "kind": "b"},
+]
+
+
+def write_rows(place: Path) -> dict[str, Path]:
+    lines = "\n".join(json.dumps(row) for row in ROWS)
+    (place / "rows.jsonl").write_text(lines.replace("\n", "\n\n", 1), "utf-8")  # an empty line too
+    (place / "rows.csv").write_text("text,day,kind\none,2019-03-01,a\ntwo,,\nthree,2020,b\n")
+    return {"jsonl": place / "rows.jsonl", "csv": place / "rows.csv"}
+
+
+@pytest.mark.parametrize("kind", ["jsonl", "csv"])
+def test_the_rows_are_those_of_the_texts(tmp_path: Path, kind: str) -> None:
+    path = write_rows(tmp_path)[kind]
+    found = read_columns(path, kind, ["day", "kind"], "utf-8")
+    assert found == {"day": ["2019-03-01", "", "2020"], "kind": ["a", "", "b"]}
+    assert len(found["day"]) == len(list(read_texts(path, kind, "text", None, "utf-8")))
+
+
+@pytest.mark.parametrize("kind", ["jsonl", "csv"])
+def test_a_wrong_name_is_rejected_with_those_that_exist(tmp_path: Path, kind: str) -> None:
+    path = write_rows(tmp_path)[kind]
+    check_columns(path, kind, {"--date": "day", "--class": "kind"}, "utf-8")
+    with pytest.raises(DataError, match=r"--date days: .* has no column .*: text, day, kind"):
+        check_columns(path, kind, {"--date": "days"}, "utf-8")
+    with pytest.raises(DataError, match=r"--date day: .* \(lines\) has no columns"):
+        check_columns(path, "lines", {"--date": "day"}, "utf-8")
+
+
+def test_what_is_no_object_is_rejected(tmp_path: Path) -> None:
+    (tmp_path / "bad.jsonl").write_text('{"text": "a"}\n[1]\n')
+    with pytest.raises(DataError, match="line 2 is a list, not an object"):
+        check_columns(tmp_path / "bad.jsonl", "jsonl", {"--class": "kind"}, "utf-8")
+
+
+def test_parquet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Read by pyarrow (here a stand-in), some rows at a time, or an error that names it."""
+    rows: list[dict[str, Any]] = [{"text": "one two", "day": 1}, {"text": None, "day": None},
+                                  {"text": "three", "day": None}]  # fmt: skip
+    batches = [SimpleNamespace(to_pylist=lambda: rows[:2]),
+               SimpleNamespace(to_pylist=lambda: rows[2:])]  # fmt: skip
+    table = SimpleNamespace(schema_arrow=SimpleNamespace(names=["text", "day"]),
+                            iter_batches=lambda batch_size, columns: iter(batches))  # fmt: skip
+    module, path = ModuleType("pyarrow.parquet"), tmp_path / "rows.parquet"
+    module.ParquetFile = lambda path: nullcontext(table)  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "pyarrow", ModuleType("pyarrow"))
+    monkeypatch.setitem(sys.modules, "pyarrow.parquet", module)
+    path.write_bytes(b"PAR1")
+    found = read_corpus(path, label="day")
+    assert (found.labels, found.texts) == (["1", "2", "3"], ["one two", "", "three"])
+    assert read_columns(path, "parquet", ["day"], "utf-8") == {"day": ["1", "", ""]}
+    with pytest.raises(DataError, match=r"no column 'body'.*Known: day, text"):
+        read_corpus(path, column="body")
+    rows[2]["text"] = 5
+    with pytest.raises(DataError, match="row 3 has no text 'text', but a int"):
+        read_corpus(path)
+    monkeypatch.setitem(sys.modules, "pyarrow.parquet", None)
+    with pytest.raises(DataError, match="Parquet needs pyarrow"):
+        Corpus.build(path, tmp_path / "corpus")
