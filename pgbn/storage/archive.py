@@ -101,7 +101,7 @@ def _is_well_formed(body: Any) -> bool:
     try:
         check_form(
             body,
-            {"kind": str, "content": dict, "groups": dict[str, str], "files": dict[_Name, dict]},
+            {"kind": str, "content": dict, "groups": dict[str, str], "files": dict[_Name, Entry]},
             {"parts": dict[str, dict[str, Any]]},
         )
         for entry in body["files"].values():

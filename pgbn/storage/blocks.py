@@ -185,7 +185,7 @@ class FolderCorpus(Corpus):
 
     @property
     def counts(self) -> sp.csr_array:
-        """All documents in memory; refused if they do not fit."""
+        """All documents in memory; rejected if they do not fit."""
         rows, columns = self.shape
         check_bytes(f"the corpus of {rows} documents with {self.entries} counts",
                     _BYTES * self.entries + 16 * rows, "read it block by block")  # fmt: skip

@@ -163,11 +163,11 @@ class _Build:
         given = names if source.terms is None else source.terms
         if self.content["named"]:  # a build that is continued
             with saying_where(self.folder):
-                given = read_names(
-                    read_arrays(self.folder, read_manifest(self.folder), "vocabulary")
-                )
+                body = read_manifest(self.folder)
+                given = read_names(read_arrays(self.folder, body, "vocabulary"))
         else:
-            if given is None and source.repeats and _has_texts(source):
+            first = next(source.batches(), None) if given is None and source.repeats else None
+            if first is not None and first.texts is not None:
                 given = self._choose_terms(source, options)
             if given is not None:
                 self.content.update(named=True, columns=len(given))
@@ -264,9 +264,8 @@ class _Build:
             **row_arrays(block.shape, block.indptr, block.indices, block.data),
             **name_arrays(names),
         }
-        check_sum(f"source: up to document {content['rows'] + block.shape[0]}", block.data,
-                    content["total"])  # fmt: skip
         content["rows"] += block.shape[0]
+        check_sum(f"source: up to document {content['rows']}", block.data, content["total"])
         content["entries"] += int(block.nnz)
         content["total"] += block.data.sum().item()
         waiting = sum(a.nbytes for arrays in self.pending.values() for a in arrays.values())
@@ -280,11 +279,6 @@ class _Build:
 
 
 Count = Callable[[Batch], sp.csr_array]
-
-
-def _has_texts(source: DocumentSource) -> bool:
-    first = next(iter(source.batches()), None)
-    return first is not None and first.texts is not None
 
 
 def _analyzer(vectorizer: Any, options: Mapping[str, Any]) -> Callable[[str], list[str]]:

@@ -31,7 +31,7 @@ def as_scipy(name: str, value: Any) -> Any:
 
 
 def check_sparse(name: str, matrix: Any) -> None:
-    """Refuse a sparse matrix whose indices point outside it (scipy would follow them), that has too
+    """Reject a sparse matrix whose indices point outside it (scipy would follow them), that has too
     many columns, or whose rows do not fit into memory, or are nearly all empty: 60 bytes may claim
     any number of them."""
     check_filled(name, matrix.shape[0], matrix.nnz)
@@ -48,13 +48,13 @@ def check_sparse(name: str, matrix: Any) -> None:
 
 
 def check_column_count(name: object, columns: int) -> None:
-    """Refuse columns whose numbers would wrap."""
+    """Reject columns whose numbers would wrap."""
     if columns > MOST_COLUMNS:
         raise DataError(f"{name}: {columns} columns; give fewer than 2^31")
 
 
 def check_sum(name: object, values: NDArray[Any], before: float = 0) -> None:
-    """Refuse finite values that add up, with ``before``, to what no number of their kind can hold:
+    """Reject finite values that add up, with ``before``, to what no number of their kind can hold:
     a sum of integers would wrap, a sum of reals be infinite."""
     real = values.dtype.kind == "f" or isinstance(before, float)
     with np.errstate(over="ignore"):
@@ -65,7 +65,7 @@ def check_sum(name: object, values: NDArray[Any], before: float = 0) -> None:
 
 
 def check_filled(name: object, rows: int, entries: int) -> None:
-    """Refuse rows that are nearly all empty: a header may claim any number of them."""
+    """Reject rows that are nearly all empty: a header may claim any number of them."""
     if rows > MANY_ROWS and rows > 100 * entries:
         raise DataError(
             f"{name}: {rows} rows, but only {entries} entries in them; leave empty rows out"

@@ -146,7 +146,7 @@ def _read_table(path: Path, kind: str, column: str, label: str | None, encoding:
     with _open_table(path, kind, encoding, wanted) as (names, rows):
         if names is not None:
             _check_named(path, names, wanted)
-        labelled, row = label is None, {}
+        labelled, row = label is None, dict[str, Any]()
         for number, row in rows:
             text = row.get(column)
             if kind == "jsonl" and column not in row:

@@ -120,7 +120,8 @@ def _write(
 ) -> dict[str, str]:
     from pgbn.versions import __version__
 
-    before = read_manifest(folder) if is_archive(folder) else {"kind": "", "files": {}}
+    before: dict[str, Any] = {"kind": "", "files": {}}
+    before = read_manifest(folder) if is_archive(folder) else before
     _check_replaced(folder, before, kind)
     old: dict[str, Entry] = before["files"]
     _sweep_up(folder, old)

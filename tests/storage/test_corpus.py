@@ -22,7 +22,7 @@ from pgbn.corpus import count_terms, read_corpus
 from pgbn.errors import DataError
 from pgbn.training.new_rows import align_terms
 from tests.helpers.corpora import texts
-from tests.helpers.hostile import attempt, campaign, words
+from tests.helpers.hostile import campaign, words
 from tests.helpers.hostile_commands import FAST, command
 
 
@@ -122,16 +122,6 @@ def test_a_folder_larger_than_the_memory(tmp_path: Path, monkeypatch: pytest.Mon
     for path in (tmp_path, tmp_path / "x.csv"):
         with pytest.raises(DataError, match="its documents would need"):
             read_corpus(path)
-
-
-@campaign(60)
-@given(st.sampled_from([".txt", ".csv", ".jsonl", ".mtx", ".npz", ".svmlight", ".json"]),
-       st.binary(max_size=60), st.sampled_from(["utf-8", "latin-1", "utf-16", "hex", "\ud800", ""]))  # fmt: skip
-def test_any_bytes(place: Path, ending: str, content: bytes, encoding: str) -> None:
-    path = place / f"bytes{ending}"
-    path.write_bytes(content)
-    attempt(lambda: read_corpus(path, encoding=encoding, column="text"), ["bytes", "enc", "terms"])
-    attempt(lambda: pgbn.load(path), ["bytes"])
 
 
 @campaign(20)
