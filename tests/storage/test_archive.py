@@ -17,7 +17,7 @@ from pgbn.errors import DataError, StorageError
 from pgbn.storage import archive, writing
 from pgbn.storage.archive import check_form, register_unloadable
 from tests.helpers.forged_folders import Folders
-from tests.helpers.forgery import Corpora, Models, campaign_of
+from tests.helpers.forgery import Corpora, campaign_of
 from tests.helpers.saved import all_files, forge
 
 
@@ -65,7 +65,7 @@ def test_manifests_that_are_not_read(folder: Path, monkeypatch: pytest.MonkeyPat
         pgbn.load(folder)
 
 
-@pytest.mark.parametrize("kind", [Corpora, Models, Folders])
+@pytest.mark.parametrize("kind", [Corpora, Folders])
 def test_a_few_seconds_of_forged_files(kind: type, tmp_path: Path) -> None:
     """A result, or an error of pgbn, and nothing else."""
     done, found = campaign_of(kind(tmp_path), range(400), seconds=2.0)
@@ -74,7 +74,7 @@ def test_a_few_seconds_of_forged_files(kind: type, tmp_path: Path) -> None:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize(("kind", "number"), [(Corpora, 20_000), (Models, 2_000), (Folders, 2_000)])
+@pytest.mark.parametrize(("kind", "number"), [(Corpora, 20_000), (Folders, 4_000)])
 def test_many_forged_files(kind: type, number: int, tmp_path: Path) -> None:
     done, found = campaign_of(kind(tmp_path), range(number))
     assert found == []
