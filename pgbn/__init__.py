@@ -25,7 +25,7 @@ _NAMES_OF = {
     "pgbn.engine.run.chain": "Chain",
     "pgbn.engine.run.draws": "Draws",
     "pgbn.engine.run.progress": "Event",
-    "pgbn.engine.run.timing": "time_samplers",
+    "pgbn.engine.run.sampling": "time_samplers",
     "pgbn.errors": (
         "DataError MissingRuleError NetworkError PgbnError PgbnWarning StaleReadError StorageError"
     ),

@@ -18,7 +18,7 @@ from pgbn.engine.rows.new_rows import NewRows as NewRows
 from pgbn.engine.run.chain import Chain as Chain
 from pgbn.engine.run.draws import Draws as Draws
 from pgbn.engine.run.progress import Event as Event
-from pgbn.engine.run.timing import time_samplers as time_samplers
+from pgbn.engine.run.sampling import time_samplers as time_samplers
 from pgbn.errors import DataError as DataError
 from pgbn.errors import MissingRuleError as MissingRuleError
 from pgbn.errors import NetworkError as NetworkError

@@ -81,14 +81,10 @@ def _split(chains: NDArray[np.float64]) -> NDArray[np.float64]:
 
 def _normal_scores(chains: NDArray[np.float64]) -> NDArray[np.float64]:
     """z = Φ⁻¹((rank − 3/8) / (S + 1/4)) over all S draws; ties share their mean rank."""
-    return np.asarray(ndtri((_ranks(chains) - 0.375) / (chains.size + 0.25)))
+    from scipy.stats import rankdata  # slow to import
 
-
-def _ranks(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """1 for the smallest of all values; n equal ones that end at rank e have e − (n − 1)/2."""
-    _, number, count = np.unique(values, return_inverse=True, return_counts=True)
-    mean = np.cumsum(count) - 0.5 * (count - 1)
-    return np.asarray(mean[number]).reshape(values.shape)
+    ranks = rankdata(chains).reshape(chains.shape)
+    return np.asarray(ndtri((ranks - 0.375) / (chains.size + 0.25)))
 
 
 def _rhat(chains: NDArray[np.float64]) -> float:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,14 +10,13 @@ from numpy.typing import NDArray
 
 from pgbn.engine.compile.program import Program
 from pgbn.engine.compile.sizes import check_fits, complete_sizes
-from pgbn.engine.data.cells import read_data
+from pgbn.engine.data.cells import check_possible, read_data
 from pgbn.engine.data.coords import bind_indexes, check_coords, read_coords
 from pgbn.engine.data.nonzero import Cells
-from pgbn.engine.data.value_checks import check_possible
 from pgbn.engine.run.chain import check_imputed
 from pgbn.engine.run.draws import Draws
-from pgbn.engine.run.given import Given, hold_some
-from pgbn.engine.run.run_plan import Keep, RunPlan, about_draws, read_keep
+from pgbn.engine.run.generate import Given, hold_some
+from pgbn.engine.run.sampling import Keep, RunPlan, read_keep
 from pgbn.errors import DataError
 from pgbn.nodes.base import Latent
 from pgbn.reference import Reference
@@ -65,9 +63,7 @@ def sample_reference(
         chain = begin(network, cells, sizes, fixed, plan.seed, number)
         _run(chain, fixed, plan, kept, {name: array[number] for name, array in values.items()})
     labels = read_coords(network, data, coords, sizes)
-    about = about_draws(SimpleNamespace(network=network, layer1="reference"), plan, labels)  # type: ignore[arg-type]
-    dims = {name: tuple(each) for name, each in about["dims"].items()}
-    return Draws(values, dims, about["attributes"], network=network, data=dict(cells),
+    return Draws(values, **plan.about(network, "reference"), network=network, data=dict(cells),
                  coords=labels, given=dict(fixed.stacks))  # fmt: skip
 
 

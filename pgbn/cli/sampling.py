@@ -224,11 +224,11 @@ def sample_command(
       pgbn sample network.json counts.mtx author=authors.csv -o run
     """
     from pgbn.cli.models import read_network
-    from pgbn.engine.run.run_plan import read_keep
-    from pgbn.engine.run.run_store import KIND
+    from pgbn.engine.run.run_store import RUN
+    from pgbn.engine.run.sampling import read_keep
 
     if is_archive(to):
-        hint = f"pgbn resume {to}" if read_manifest(to)["kind"] == KIND else "another folder"
+        hint = f"pgbn resume {to}" if read_manifest(to)["kind"] == RUN else "another folder"
         raise StorageError(f"{to}: there is something saved already; use {hint}")
     net = read_network(network)
     with wrong_usage("DATA"):

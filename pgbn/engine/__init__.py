@@ -11,7 +11,7 @@ from pgbn.engine.run import run_store as run_store
 from pgbn.engine.run.chain import Chain
 from pgbn.engine.run.draws import Draws
 from pgbn.engine.run.progress import Event
-from pgbn.engine.run.timing import time_samplers
+from pgbn.engine.run.sampling import time_samplers
 from pgbn.engine.steps import gamma_layers as gamma_layers
 from pgbn.engine.steps import sequential as sequential
 from pgbn.engine.steps import shared_rows as shared_rows

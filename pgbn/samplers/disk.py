@@ -16,7 +16,8 @@ import mmap
 import os
 import re
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
 from math import prod
@@ -29,7 +30,7 @@ from numpy.typing import NDArray
 
 from pgbn.checks import check_place, thread_count
 from pgbn.errors import DataError
-from pgbn.samplers.executor import Edges, Executor, Threads
+from pgbn.samplers.executor import Edges, Executor, Threads, Work
 
 _UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 _SMALL = 2**20  # bytes; smaller arrays are kept in memory, and so are those below a part of it:
@@ -129,8 +130,7 @@ class Disk(Executor):
         parts of a file, unless one of the arrays says where each row begins."""
         return self._cut(rows, values, self.workers)
 
-    def shares(self, rows: int, *values: Any) -> Edges:
-        return self.cut(rows, *values)
+    shares = cut
 
     def _cut(self, rows: int, values: Sequence[Any], together: int) -> Edges:
         files = _Files(rows, values)
@@ -160,19 +160,9 @@ class Disk(Executor):
             return
         maps = set(_maps_in(args))
         for (start, stop), following in zip(edges, [*edges[1:], (rows, rows)], strict=True):
-            _advise(maps, following[0] / rows, following[1] / rows, mmap.MADV_WILLNEED)
-            self._block(kernel, start, stop, key, args)
+            _read_ahead(maps, following[0] / rows, following[1] / rows)
+            self._threads.rows(partial(_shifted, kernel, start), stop - start, key, *args)
             self.release()
-
-    def _block(
-        self, kernel: Callable[..., Any], start: int, stop: int, key: int, args: tuple[Any, ...]
-    ) -> None:
-        """One block of rows on all threads."""
-
-        def shifted(word: Any, low: int, high: int, *given: Any) -> None:
-            kernel(word, start + low, start + high, *given)
-
-        self._threads.rows(shifted, stop - start, key, *args)
 
     def calls(self, calls: Sequence[Callable[[], Any]]) -> list[Any]:
         results: list[Any] = []
@@ -181,23 +171,23 @@ class Disk(Executor):
             self.release()
         return results
 
-    def pipeline(
-        self,
-        before: Callable[[int], Any],
-        middle: Callable[[int], Any],
-        after: Callable[[int], Any],
-        number: int,
-    ) -> None:
+    def pipeline(self, before: Work, middle: Work, after: Work, number: int) -> None:
         """Some at a time, or what is prepared would be in memory long before its turn."""
+
+        def later(work: Work, first: int) -> Work:
+            return lambda i: work(first + i)
+
         for first in range(0, number, self.workers):
             size = min(self.workers, number - first)
-            self._threads.pipeline(partial(_later, before, first), partial(_later, middle, first),
-                                   partial(_later, after, first), size)  # fmt: skip
+            self._threads.pipeline(later(before, first), later(middle, first),
+                                   later(after, first), size)  # fmt: skip
             self.release()
 
 
-def _later(work: Callable[[int], Any], first: int, i: int) -> None:
-    work(first + i)
+def _shifted(
+    kernel: Callable[..., Any], first: int, key: Any, start: int, stop: int, *args: Any
+) -> None:
+    kernel(key, first + start, first + stop, *args)
 
 
 class _Files:
@@ -228,13 +218,8 @@ class _Files:
 
     def reach(self, start: int, room: int) -> int:
         """The last row up to which those from ``start`` on have no more bytes than ``room``."""
-        low, high, begun = start, self.rows, self._before(start)
-        while low < high:
-            middle = (low + high + 1) // 2
-            low, high = (
-                (middle, high) if self._before(middle) - begun <= room else (low, middle - 1)
-            )
-        return low
+        most = room + self._before(start)
+        return max(bisect_right(range(self.rows + 1), most, start, key=self._before) - 1, start)
 
 
 def _bytes(memory: int | str) -> int:
@@ -270,11 +255,11 @@ def _maps_in(values: Sequence[Any]) -> Iterator[mmap.mmap]:
             yield base
 
 
-def _advise(maps: Any, low: float, high: float, advice: int) -> None:
-    """Tell the system about a part of each file, in fractions of its length."""
+def _read_ahead(maps: Iterable[mmap.mmap], low: float, high: float) -> None:
+    """Ask the system to read a part of each file, in fractions of its length."""
     for pages in maps:
-        first = int(len(pages) * min(low, 1.0)) // mmap.PAGESIZE * mmap.PAGESIZE
-        size = int(len(pages) * min(high, 1.0)) - first
+        first = int(len(pages) * low) // mmap.PAGESIZE * mmap.PAGESIZE
+        size = int(len(pages) * high) - first
         if size > 0:
             with suppress(OSError):  # not taken: pages are read when they are needed
-                pages.madvise(advice, first, size)
+                pages.madvise(mmap.MADV_WILLNEED, first, size)

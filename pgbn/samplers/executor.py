@@ -38,6 +38,7 @@ ROW_BLOCK = 256
 _OF_WHAT_IS_LEFT, _OF_ALL = 2, 32
 
 Edges = list[tuple[int, int]]
+Work = Callable[[int], Any]  # on one of several blocks
 
 
 class Executor(ABC):
@@ -66,13 +67,7 @@ class Executor(ABC):
         ranges = shrinking(rows, self.workers)
         self.calls([partial(kernel, word, start, stop, *args) for start, stop in ranges])
 
-    def pipeline(
-        self,
-        before: Callable[[int], Any],
-        middle: Callable[[int], Any],
-        after: Callable[[int], Any],
-        number: int,
-    ) -> None:
+    def pipeline(self, before: Work, middle: Work, after: Work, number: int) -> None:
         """``before(i)``, then ``middle(i)``, then ``after(i)`` for i < number, the middle ones in
         order: the others may be done at the same time as the middle ones."""
         for i in range(number):
@@ -143,13 +138,7 @@ class DelegatingExecutor(Executor):
     def calls(self, calls: Sequence[Callable[[], Any]]) -> list[Any]:
         return self.below.calls(calls)
 
-    def pipeline(
-        self,
-        before: Callable[[int], Any],
-        middle: Callable[[int], Any],
-        after: Callable[[int], Any],
-        number: int,
-    ) -> None:
+    def pipeline(self, before: Work, middle: Work, after: Work, number: int) -> None:
         self.below.pipeline(before, middle, after, number)
 
 
@@ -196,20 +185,11 @@ class Threads(Executor):
             raise first
         return results
 
-    def pipeline(
-        self,
-        before: Callable[[int], Any],
-        middle: Callable[[int], Any],
-        after: Callable[[int], Any],
-        number: int,
-    ) -> None:
+    def pipeline(self, before: Work, middle: Work, after: Work, number: int) -> None:
         """The middle ones run in this thread, while others prepare the next ones and finish the
         last ones. At the end this thread helps them, from the back."""
         if self.workers <= 1:
-            for i in range(number):
-                before(i)
-                middle(i)
-                after(i)
+            super().pipeline(before, middle, after, number)
             return
         pool = _pool(self.workers - 1)
         ready = [pool.submit(before, i) for i in range(number)]

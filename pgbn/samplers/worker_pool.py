@@ -10,13 +10,15 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from functools import partial
 from itertools import islice
 from typing import Any
 
 from pgbn.errors import PgbnError
 
 LIVES = 3  # of a worker, for one question
+Message = tuple[
+    Callable[..., Any], tuple[Any, ...]
+]  # a function of a worker's state, its arguments
 
 
 class WorkerLost(PgbnError):
@@ -58,41 +60,68 @@ class WorkerPool(ABC):
         """The result of a ticket or, unless it is to be fetched, the ticket, when it is done.
         Raises `WorkerLost` if the worker is dead or late, and what the function raised."""
 
-    def collect(
-        self,
-        worker: int,
-        age: int,
-        tickets: Sequence[Any],
-        again: Callable[[], Sequence[Any]],
-        fetch: bool = True,
-    ) -> Any:
-        """The `answer` to the last of some tickets that a worker of this ``age`` has. If the worker
-        is lost it is replaced, and ``again()`` asks the new one."""
-        for life in range(1, LIVES + 1):
-            try:
-                *before, last = tickets if life == 1 else again()
-                for ticket in before:
-                    self.answer(worker, ticket, fetch=False)
-                return self.answer(worker, last, fetch)
-            except WorkerLost:
-                if life == LIVES:
-                    raise
-                with suppress(WorkerLost):  # the next life notices it
-                    if self.age(worker) == age:  # nobody else has replaced it
-                        self.renew(worker)
-                age = self.age(worker)
-
     def map(self, function: Callable[..., Any], jobs: Iterable[tuple[Any, ...]]) -> Iterator[Any]:
         """The results of ``function(state, *job)`` for all jobs, in their order, one job for each
         worker at a time. Nothing is left in a state, so that a new worker can take any job."""
         waiting = iter(jobs)
         while now := list(islice(waiting, self.number)):
-            asks = [partial(self._ask, number, function, job) for number, job in enumerate(now)]
-            asked = [(self.age(number), ask()) for number, ask in enumerate(asks)]
-            for number, (age, tickets) in enumerate(asked):
-                yield self.collect(number, age, tickets, asks[number])
+            yield from Session(self, len(now)).ask([(function, job) for job in now])
 
-    def _ask(
-        self, worker: int, function: Callable[..., Any], job: tuple[Any, ...]
-    ) -> Sequence[Any]:
-        return [self.ask(worker, function, *job)]
+
+class Session:
+    """What some ``workers`` of a pool were asked, in order.
+
+    A worker depends on nothing but that. So the one that takes the place of a lost worker is asked
+    the same again, and is bit-identical; the others do not notice.
+    """
+
+    def __init__(self, pool: WorkerPool, workers: int) -> None:
+        self.pool = pool
+        self._logs: list[list[Message]] = [[] for _ in range(workers)]
+        self._ages = [-1] * workers  # of the workers that have done what is in the log
+
+    def begin(self, first: Sequence[list[Message]]) -> None:
+        """Each worker is asked its own of the ``first`` messages."""
+        self.continue_from(first)
+        self._ages = [-1] * len(first)
+
+    def continue_from(self, logs: Sequence[list[Message]]) -> None:
+        """From now on a new worker is asked these messages, and what comes after them."""
+        self._logs = [list(log) for log in logs]
+
+    def tell(self, messages: Sequence[Message]) -> list[Any]:
+        """The answers to messages that change something, one for each worker."""
+        answers = self.ask(messages)
+        for log, message in zip(self._logs, messages, strict=True):
+            log.append(message)
+        return answers
+
+    def ask(self, messages: Sequence[Message], fetch: bool = True) -> list[Any]:
+        """The answers to messages that change nothing."""
+        tickets = [self._send(number, message) for number, message in enumerate(messages)]
+        return [
+            self._answer(number, message, tickets[number], fetch)
+            for number, message in enumerate(messages)
+        ]
+
+    def _send(self, number: int, message: Message) -> list[Any]:
+        """The tickets of a message and, for a worker that is new, of all before it."""
+        age, before = self.pool.age(number), self._logs[number]
+        messages = [message] if self._ages[number] == age else [*before, message]
+        self._ages[number] = age
+        return [self.pool.ask(number, function, *args) for function, args in messages]
+
+    def _answer(self, number: int, message: Message, tickets: list[Any], fetch: bool) -> Any:
+        """The answer to the last ticket. If the worker is lost, a new one is asked."""
+        for life in range(1, LIVES + 1):
+            try:
+                *before, last = tickets if life == 1 else self._send(number, message)
+                for ticket in before:
+                    self.pool.answer(number, ticket, fetch=False)
+                return self.pool.answer(number, last, fetch)
+            except WorkerLost:
+                if life == LIVES:
+                    raise
+                with suppress(WorkerLost):  # the next life notices it
+                    if self.pool.age(number) == self._ages[number]:  # nobody else has replaced it
+                        self.pool.renew(number)

@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
 from pgbn.checks import Count, Seed, at_least, check_integer, is_finite_number, numbers, validated
-from pgbn.engine.run.run_plan import free_dims
+from pgbn.engine.run.sampling import free_dims
 from pgbn.errors import DataError, NetworkError
 from pgbn.nodes.edge import Edge
 from pgbn.nodes.expression import Constant

@@ -28,7 +28,7 @@ from pgbn.engine.data.nonzero import Cells
 from pgbn.engine.run.chain import Chain
 from pgbn.engine.run.chain_files import chain_content, chain_data, chain_state, decode_chain
 from pgbn.engine.run.progress import check_callback
-from pgbn.engine.run.run_store import KIND as RUN
+from pgbn.engine.run.run_store import RUN
 from pgbn.engine.run.sampling import resume_sampling
 from pgbn.errors import DataError, StorageError, notify
 from pgbn.network.layers import layers_above

@@ -11,10 +11,9 @@ import scipy.sparse as sp
 
 from pgbn.checks import check_path
 from pgbn.engine.compile.sizes import complete_sizes
-from pgbn.engine.data.cells import read_array, read_data
+from pgbn.engine.data.cells import read_array, read_corpora, read_corpus_cells, read_data
 from pgbn.engine.data.coords import same_labels
 from pgbn.engine.data.nonzero import Cells
-from pgbn.engine.data.stored_cells import read_corpora, read_corpus_cells
 from pgbn.errors import DataError
 from pgbn.network.network import Network
 from pgbn.nodes.base import Observed

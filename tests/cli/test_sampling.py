@@ -84,14 +84,15 @@ def test_stopped_and_gone_on_with(
     """SIGTERM after a sweep; a report of what is there; and the same bits in the end."""
     from pgbn.engine.run import sampling
 
-    tell = sampling._Chains._tell
+    tell = sampling.Run._event
 
-    def press(runner: Any, at: Any) -> None:
-        tell(runner, at)
-        if runner.clock.done == stop_at:
+    def press(run: Any, chain: Any, clock: Any) -> Any:
+        event = tell(run, chain, clock)
+        if event.done == stop_at:
             os.kill(os.getpid(), signal.SIGTERM)
+        return event
 
-    monkeypatch.setattr(sampling._Chains, "_tell", press)
+    monkeypatch.setattr(sampling.Run, "_event", press)
     words = ["sample", str(here / "net.json"), str(here / "x.mtx"), *SHORT, "--seed", "3"]
     stop_at = 1
     assert run([*words, "-o", str(tmp_path / "early")]) == 143

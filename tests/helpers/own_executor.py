@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from pgbn.samplers.executor import Executor
+from pgbn.samplers.executor import Executor, Work
 
 
 class Backwards(Executor):
@@ -27,13 +27,7 @@ class Backwards(Executor):
         self.used["calls"] += 1
         return [call() for call in reversed(calls)][::-1]
 
-    def pipeline(
-        self,
-        before: Callable[[int], Any],
-        middle: Callable[[int], Any],
-        after: Callable[[int], Any],
-        number: int,
-    ) -> None:
+    def pipeline(self, before: Work, middle: Work, after: Work, number: int) -> None:
         self.used["pipeline"] += 1
         for i in reversed(range(number)):
             before(i)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pgbn import Chain, Network
-from pgbn.engine.run.run_plan import Deterministic
+from pgbn.engine.run.sampling import Deterministic
 from pgbn.nodes.rules.registry import find_link
 
 __all__ = ["covered"]

@@ -270,7 +270,7 @@ def test_a_run_in_a_folder_is_read_block_by_block(
     """A node is never read at once: it may be larger than memory."""
     network, x = zoo.pfa(2), np.random.default_rng(0).poisson(1.0, (5, 4))
     options = {"burn_in": 1, "draws": 7, "chains": 2, "progress": False}
-    monkeypatch.setattr("pgbn.engine.run.run_store.BLOCK_BYTES", 1)  # a block for each draw
+    monkeypatch.setattr("pgbn.engine.run.sampling.BLOCK_BYTES", 1)  # a block for each draw
     network.sample({"x": x}, **options, save=tmp_path / "run")
     saved = pgbn.load(tmp_path / "run")
     assert all(len(starts) > 1 for starts in saved.values.layout["phi1"])

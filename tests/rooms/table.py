@@ -87,7 +87,8 @@ TOP = ("__init__", "__main__", "checkpoint", "corpus", "docstrings", "reference"
 UPWARD = (
     "nodes/rules/registry.py",
     "network/network_methods.py",
-    "engine/draw_methods.py",
+    "engine/run/chain.py",
+    "engine/run/draws.py",
     "training/training_result.py",
 )
 

@@ -50,22 +50,9 @@ def test_cells_are_known_by_their_row_and_number():
     assert np.unique(words).size == 5
 
 
-def test_other_executors_have_plain_keys():
-    assert SERIAL.row_key(3, 5) == np.uint64(3)
-    keys = ContentKeyed(SERIAL, HASHES).row_key(3, 8)
-    assert isinstance(keys, RowKeys)
-    assert keys.words.size == 8
-
-
 def test_a_kernel_that_draws_nothing_gets_no_keys():
     seen = []
     ContentKeyed(SERIAL, HASHES).rows(lambda key, *rest: seen.append(key), 3, 0)
     ContentKeyed(SERIAL, HASHES).rows(lambda key, *rest: seen.append(key), 4, 1)
     assert seen[0] == 0
     assert isinstance(seen[1], RowKeys)
-    done = []
-    by_content = ContentKeyed(SERIAL, HASHES)
-    by_content.pipeline(done.append, done.append, done.append, 2)
-    assert done == [0, 0, 0, 1, 1, 1]
-    assert by_content.calls([lambda: 4, lambda: 5]) == [4, 5]
-    assert by_content.workers == 1

@@ -8,7 +8,6 @@ import pytest
 import pgbn
 from pgbn.samplers import Stream, vectorised
 from pgbn.samplers.executor import ROW_BLOCK
-from pgbn.samplers.random import later_key
 from pgbn.samplers.shard import ShardRows
 
 ROWS = 2 * ROW_BLOCK + 88
@@ -34,13 +33,6 @@ def test_a_long_line_has_a_stream_for_each_block(size: int) -> None:
     blocks = -(-size // ROW_BLOCK)
     rows = vectorised.uniform(Stream(3, (2, 1, blocks, ROW_BLOCK))).reshape(2, -1)
     assert np.array_equal(line.reshape(2, -1), rows[:, :size])
-
-
-def test_the_key_of_a_later_row() -> None:
-    whole = vectorised.uniform(Stream(9, (1, 1, 10, 3)))
-    assert np.array_equal(
-        vectorised.uniform(Stream(int(later_key(9, 4)), (1, 1, 6, 3))), whole[:, :, 4:]
-    )
 
 
 def test_a_draw_of_other_rows_is_refused() -> None:

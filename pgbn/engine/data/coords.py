@@ -33,23 +33,18 @@ def read_coords(
 ) -> Coords:
     """The labels that data bring with them, and those ``given``, which come first."""
     out = check_coords(network, given, sizes or {})
-    known = set(out)
+    first = set(out)
     for name, value in data.items():
-        for dim, labels in labels_of(network.nodes[name].axes, value).items():
-            if dim in known:
-                continue
-            if out.setdefault(dim, labels) != labels:
-                raise DataError(
-                    f"{name}: the labels along {dim!r} are not those of the other data, such as "
-                    f"{first_difference(labels, out[dim])}; bring them into one order, or give "
-                    f"coords={{{dim!r}: [...]}}"
-                )
+        labels = labels_of(network.nodes[name].axes, value)
+        own = {dim: each for dim, each in labels.items() if dim not in first}
+        same_labels(name, own, out, "the other data", "coords={{{dim!r}: [...]}}")
+        out |= own
     return out
 
 
 def given_coords(network: Network, given: Any, names: Iterable[str], what: str = "given") -> Coords:
     """The labels that the given values of some nodes bring with them: those of `pgbn.Draws`, of
-    data frames and of xarray. Refused where two of them name a dim, and not alike."""
+    data frames and of xarray. Rejected where two of them name a dim differently."""
     axes = {name: network.nodes[name].axes for name in names if name in network.nodes}
     if not isinstance(given, Mapping):
         known: Any = getattr(given, "coords", None) or {}
@@ -60,32 +55,34 @@ def given_coords(network: Network, given: Any, names: Iterable[str], what: str =
         value = given[name]
         if not hasattr(value, "dims") and len(getattr(value, "shape", ())) != len(dims):
             continue  # draws one below another, whose lines are no dim of the node
-        for dim, labels in labels_of(dims, value).items():
-            if out.setdefault(dim, labels) != labels:
-                raise DataError(
-                    f"{what}: the labels of {name!r} along {dim!r} are not those of the others, "
-                    f"such as {first_difference(labels, out[dim])}; bring them into one order, or "
-                    "give arrays without labels"
-                )
+        labels = labels_of(dims, value)
+        same_labels(f"{what}: {name!r}", labels, out, "the others")
+        out |= labels
     return out
 
 
 def check_labels(network: Network, data: Any, what: str, values: Any, names: Iterable[str]) -> None:
-    """Refuse values (``given=``, ``init=``) whose labels along a dim are not those of the data."""
+    """Reject values (``given=``, ``init=``) whose labels along a dim are not those of the data."""
     labels = given_coords(network, values, names, what)
     if labels and isinstance(data, Mapping):
         same_labels(what, labels, given_coords(network, data, data, "data"), "the data")
 
 
-def same_labels(what: str, labels: Mapping[str, Any], known: Mapping[str, Any], of: str) -> None:
-    """Refuse labels that are not those of others where both name a dim: columns in another order
-    are other columns."""
+def same_labels(
+    what: str,
+    labels: Mapping[str, Any],
+    known: Mapping[str, Any],
+    of: str,
+    remedy: str = "arrays without labels",
+) -> None:
+    """Reject labels that are not those of others where both name a dim: columns in another order
+    are other columns. ``remedy`` is what else can be given, for ``{dim}``."""
     for dim in labels:
         if dim in known and list(labels[dim]) != list(known[dim]):
             raise DataError(
                 f"{what}: the labels along {dim!r} are not those of {of}, such as "
                 f"{first_difference(labels[dim], known[dim])}; bring them into one order, or give "
-                "arrays without labels"
+                f"{remedy.format(dim=dim)}"
             )
 
 
@@ -146,11 +143,6 @@ def _plain(label: Any) -> Any:
     return float(label) if isinstance(label, Real) else str(label)
 
 
-# ---- indexes ------------------------------------------------------------------------------------
-#
-# The numbers of categories, which come with the data and belong to the network of a run.
-
-
 def check_network(network: Network) -> Network:
     """A network, or an error that names the argument."""
     if not hasattr(network, "categories"):
@@ -179,14 +171,9 @@ def bind_indexes(network: Network, data: Any) -> tuple[Network, Any]:
     return (network.with_indexes(**found) if found else network), rest
 
 
-# ---- stacked ------------------------------------------------------------------------------------
-#
-# Values of nodes that a user gives: one for each node, or draws of it, stacked.
-#
-# Draws have the dims "draw", or "chain" and "draw", before those of their node.
+# ---- values of nodes that a user gives: one for each node, or draws of it ----
 
-
-_DRAWS = ("chain", "draw")
+_DRAWS = ("chain", "draw")  # dims of draws, before those of their node
 
 
 def given_arrays(given: Any) -> dict[str, Any]:
@@ -227,19 +214,14 @@ def read_stack(node: Node, value: Any) -> tuple[NDArray[Any], tuple[int, ...]]:
     array = array.astype(np.float64 if array.dtype.kind == "f" else np.int64)
     stack = array.reshape(-1, *array.shape[extra:])
     for each in stack:
-        _check(node, what, each)
+        complaint = None
+        if not np.isfinite(each).all():
+            wrong = each[~np.isfinite(each)].flat[0]
+            complaint = f"has the value {wrong:g}; give an array of finite numbers"
+        elif isinstance(node, Latent):
+            complaint = node.refuses(each)
+        elif isinstance(node, Observed) and (found := node.check(each)):
+            complaint = f"has {found}"
+        if complaint:
+            raise DataError(f"{what} {complaint}")
     return stack, array.shape[:extra]
-
-
-def _check(node: Node, what: str, value: NDArray[Any]) -> None:
-    """Refuse values that are not possible."""
-    if not np.isfinite(value).all():
-        raise DataError(f"{what} has the value {value[~np.isfinite(value)].flat[0]:g}; give an "
-                        "array of finite numbers")  # fmt: skip
-    complaint = None
-    if isinstance(node, Latent):
-        complaint = node.refuses(value)
-    elif isinstance(node, Observed) and (wrong := node.check(value)):
-        complaint = f"has {wrong}"
-    if complaint:
-        raise DataError(f"{what} {complaint}")

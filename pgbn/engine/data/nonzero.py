@@ -249,41 +249,26 @@ def coordinate_cells(
     )  # fmt: skip
 
 
-def cells_of(node: Observed, array: NDArray[Any], replicates: int) -> Cells:
-    """Cells of a dense array (R, *axes)."""
-    columns = array.shape[-1] if node.axes else 1
-    flat = array.reshape(-1, columns)
-    if sees_zeros(node):
-        return whole_cells(node, array, replicates)
-    rows, indices = np.nonzero(flat)
+def cells_of(
+    node: Observed, array: NDArray[Any], replicates: int, missing: NDArray[np.bool_] | None = None
+) -> Cells:
+    """Cells of a dense array (R, *axes): those that are not 0 or ``missing``, or all of them where
+    the link of the node looks at zeros too."""
+    flat = array.reshape(-1, array.shape[-1] if node.axes else 1)
+    unknown = None if missing is None or not missing.any() else missing.reshape(flat.shape)
+    kept = np.ones(flat.shape, bool) if sees_zeros(node) else flat != 0
+    rows, indices = np.nonzero(kept if unknown is None else kept | unknown)
     indptr = np.zeros(flat.shape[0] + 1, np.int64)
     np.cumsum(np.bincount(rows, minlength=flat.shape[0]), out=indptr[1:])
     return Cells(node.axes, array.shape[1:], replicates, indptr, indices.astype(np.int32),
-                 typed(flat[rows, indices]))  # fmt: skip
+                 typed(flat[rows, indices]),
+                 None if unknown is None else unknown[rows, indices])  # fmt: skip
 
 
 def sees_zeros(node: Observed) -> bool:
     """Whether the link of a node draws counts behind data of 0 too."""
     link = find_link(node)
     return link is not None and link.all_cells
-
-
-def check_whole(node: Observed, shape: tuple[int, ...], replicates: int = 1) -> None:
-    """Refuse data of which all cells would not fit into memory."""
-    size = replicates * prod(shape)
-    sizes = " × ".join(f"{n} {dim}" for n, dim in zip(shape, node.axes, strict=True))
-    what = f"{node.name}: {size} cells ({sizes}), of which {type(node).__name__} needs every one,"
-    check_bytes(what, size * _BYTES, "give fewer rows or columns")
-
-
-def whole_cells(node: Observed, array: NDArray[Any], replicates: int, missing: Any = None) -> Cells:
-    """Every cell of a dense array (R, *axes), those of 0 too."""
-    columns = array.shape[-1] if node.axes else 1
-    rows = array.size // columns
-    indptr = np.arange(rows + 1, dtype=np.int64) * columns
-    indices = np.tile(np.arange(columns, dtype=np.int32), rows)
-    return Cells(node.axes, array.shape[1:], replicates, indptr, indices,
-                 typed(array.reshape(-1)), missing)  # fmt: skip
 
 
 def typed(values: NDArray[Any]) -> NDArray[Any]:

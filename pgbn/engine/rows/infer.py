@@ -35,8 +35,7 @@ from pgbn.engine.rows.gamma_chain import CountLaw, chain_moments, find_chain, fi
 from pgbn.engine.rows.independent import check_own_values, row_indexes, row_network
 from pgbn.engine.rows.new_rows import NewRows
 from pgbn.engine.run.chain import Chain
-from pgbn.engine.run.generate import to_axes
-from pgbn.engine.run.given import Given
+from pgbn.engine.run.generate import Given, to_axes
 from pgbn.engine.shards.worker import own_cells
 from pgbn.errors import DataError, did_you_mean
 from pgbn.network.network import Network

@@ -16,18 +16,21 @@ from pgbn.checks import check_integer, check_seed, check_unmasked, in_order, lis
 from pgbn.engine.compile.density import log_density
 from pgbn.engine.compile.program import Program
 from pgbn.engine.compile.sizes import check_fits, complete_sizes
-from pgbn.engine.data.cells import read_data
+from pgbn.engine.data.cells import check_possible, read_corpora, read_data
 from pgbn.engine.data.coords import bind_indexes, check_network
 from pgbn.engine.data.nonzero import Cells, cells_of
-from pgbn.engine.data.stored_cells import read_corpora
-from pgbn.engine.data.value_checks import check_possible
-from pgbn.engine.draw_methods import ChainMethods
 from pgbn.engine.first_layer.base import FirstLayer
 from pgbn.engine.first_layer.choice import choose, samplers_of
 from pgbn.engine.run.bound_steps import TraceEvent, arrange, begin_counts, joined, trace_turns
-from pgbn.engine.run.generate import generate_into, prior_step, to_axes, to_storage
-from pgbn.engine.run.given import Given, hold
-from pgbn.engine.run.state import read_tables, restore_samplers, shown_value, take_state
+from pgbn.engine.run.generate import (
+    Given,
+    generate_into,
+    hold,
+    prior_step,
+    to_axes,
+    to_storage,
+)
+from pgbn.engine.run.state import read_tables, restore_samplers, take_state
 from pgbn.engine.shards.driver import executor_behind, shards_of
 from pgbn.errors import DataError, did_you_mean
 from pgbn.network.schedule import Schedule
@@ -40,56 +43,26 @@ from pgbn.samplers.random import stream_key, word_of
 from pgbn.storage.stopping import stop_gently
 
 if TYPE_CHECKING:
+    from pgbn.explain import Explanation
     from pgbn.network.network import Network
 
 
-# ---- received counts ----------------------------------------------------------------------------
-#
-# What the nodes of a program heard in the last sweep.
-
-
-def received_counts(program: Program, names: Iterable[str]) -> dict[str, NDArray[np.int64]]:
-    """The counts of each node, added over those that told it, with its dims in their order; of
-    nodes that were told none, nothing."""
-    out = {}
-    for name in names:
-        pairs = [pair for pair in program.counts if pair[1] == name]
-        if pairs:
-            total = sum(program.counts[pair] for pair in pairs)
-            out[name] = to_axes(program, name, np.asarray(total))[0]
-    return out
-
-
-# ---- initial ------------------------------------------------------------------------------------
-#
-# Where a chain begins: at the initial values that were given, else at draws from the prior.
-
-
-def begin_values(program: Program, key: int, init: Mapping[str, Any]) -> None:
-    """Set the latent nodes that are not held to the values in ``init``, and the others to draws
-    from the prior."""
-    given = _read(program, init)
-    for name in program.network.free:
-        value: NDArray[Any]
-        if name in given:
-            value = given[name]
-        else:
-            node = program.network.nodes[name]
-            assert isinstance(node, Latent)
-            draw = prior_step(program, name)
-            value = draw(stream_key(key, word_of("initial"), word_of(name)))
-        program.values[name] = _kept(program, name, value, begun=name in given)
-
-
-def _begin_given(program: Program, given: Given, key: int, init: Mapping[str, Any]) -> None:
-    """The values that are given, and the first ones of the others."""
+def begin_values(program: Program, given: Given, key: int, init: Mapping[str, Any]) -> None:
+    """Set given nodes to the first of their values, and the others to the values in ``init``, or
+    else to draws from the prior."""
     given.put(program, 0)
     check_possible(program)
-    begin_values(program, key, init)
+    first = _read_init(program, init)
+    for name in program.network.free:
+        value = first.get(name)
+        if value is None:
+            draw = prior_step(program, name)
+            value = draw(stream_key(key, word_of("initial"), word_of(name)))
+        program.values[name] = _stored(program, name, value, begun=name in first)
     given.check(program)
 
 
-def _kept(program: Program, name: str, value: NDArray[Any], begun: bool) -> NDArray[Any]:
+def _stored(program: Program, name: str, value: NDArray[Any], begun: bool) -> NDArray[Any]:
     """A value where the program keeps it, a block of rows at a time; if it has not ``begun``, as
     the node begins from it."""
     executor, node = program.executor_for(program.storage[name]), program.network.nodes[name]
@@ -104,7 +77,7 @@ def _kept(program: Program, name: str, value: NDArray[Any], begun: bool) -> NDAr
     return kept
 
 
-def _read(program: Program, init: Mapping[str, Any]) -> dict[str, NDArray[np.float64]]:
+def _read_init(program: Program, init: Mapping[str, Any]) -> dict[str, NDArray[np.float64]]:
     """Checked initial values, in storage order."""
     out = {}
     latent = program.network.free
@@ -129,24 +102,12 @@ def _read(program: Program, init: Mapping[str, Any]) -> dict[str, NDArray[np.flo
     return out
 
 
-# ---- imputed ------------------------------------------------------------------------------------
-#
-# Missing cells: where the counts that a sweep imputes for them can be read.
-#
-# A masked cell of x ~ Pois(λ) is unknown. Every sweep draws it, x | λ ~ Pois(λ), together with the
-# latent counts of the other cells (`composed`); the rest of the sweep takes it for data.
-
-
-def imputed(program: Program, name: str) -> NDArray[np.int64]:
-    """The data of an observed node, with the imputed counts where cells are missing."""
-    check_imputed(program, name)
-    if name not in program.latent_counts:
-        raise DataError(f"imputed: {name!r} is imputed by sweeps: call chain.sweep() first")
-    return np.asarray(program.cells[name].dense(program.latent_counts[name])[0], np.int64)
-
-
 def check_imputed(program: Program, name: str, caller: str = "imputed") -> None:
-    """Refuse a node that is not observed, has no missing cells, or whose cells are not imputed."""
+    """Reject a node that is not observed, has no missing cells, or whose cells are not imputed.
+
+    A masked cell of x ~ Pois(λ) is unknown. Every sweep draws it, x | λ ~ Pois(λ), together with
+    the latent counts of the other cells (`composed`); the rest of the sweep takes it for data.
+    """
     network = program.network
     if not isinstance(name, str) or name not in network.observed:
         raise DataError(
@@ -172,10 +133,7 @@ def check_imputed(program: Program, name: str, caller: str = "imputed") -> None:
         )
 
 
-# ---- chain --------------------------------------------------------------------------------------
-
-
-class Chain(ChainMethods):
+class Chain:
     """The state of a chain and the way to advance it.
 
     Invariant: after any number of sweeps the state depends on the network, the data, the
@@ -226,7 +184,7 @@ class Chain(ChainMethods):
         check_fits(network, sizes, rows_in=worker.memory)
         program = Program(network, cells, sizes, 1, worker.local if worker.spreads_rows else worker)
         program.shards = shards_of(program, worker)
-        _begin_given(program, fixed, stream_key(seed, number), {} if init is None else init)
+        begin_values(program, fixed, stream_key(seed, number), {} if init is None else init)
         return cls(program, fixed, seed, number, layer1)
 
     @classmethod
@@ -249,7 +207,7 @@ class Chain(ChainMethods):
         keyed = ContentKeyed(executor_of(None, executor), hashes)
         program = Program(network, cells, sizes, hashes.size, keyed, network.held, indexes)
         seed = check_seed(seed)
-        _begin_given(program, given, stream_key(seed, 0), {})
+        begin_values(program, given, stream_key(seed, 0), {})
         return cls(program, given, seed, 0, layer1)
 
     @classmethod
@@ -439,7 +397,12 @@ class Chain(ChainMethods):
         """The values of some latent nodes only; nodes drawn on demand are drawn if asked for."""
         wanted = self._latent_names("select", names)
         self.refresh(wanted)
-        return {name: shown_value(self.program, name) for name in wanted}
+        out = {}
+        for name in wanted:  # views through which nobody can change the chain
+            value = to_axes(self.program, name, self.program.values[name])[0]
+            out[name] = np.asarray(value).view()  # a node without dims gives a plain number
+            out[name].flags.writeable = False
+        return out
 
     def _latent_names(self, method: str, names: Any) -> list[str]:
         """Names of latent nodes, one or several, checked."""
@@ -453,7 +416,11 @@ class Chain(ChainMethods):
     def imputed(self, name: str) -> NDArray[np.int64]:
         """The data of an observed node, as counts of the same shape, with the missing (masked)
         cells as the last sweep imputed them: each sweep is a draw from their posterior."""
-        return imputed(self.program, name)
+        check_imputed(self.program, name)
+        counts = self.program.latent_counts.get(name)
+        if counts is None:
+            raise DataError(f"imputed: {name!r} is imputed by sweeps: call chain.sweep() first")
+        return np.asarray(self.program.cells[name].dense(counts)[0], np.int64)
 
     @property
     def counts(self) -> dict[str, NDArray[np.int64]]:
@@ -462,11 +429,31 @@ class Chain(ChainMethods):
 
     def counts_of(self, names: Iterable[str]) -> dict[str, NDArray[np.int64]]:
         """The same for some nodes: those of the topics of a first layer are a large array."""
-        wanted = self._latent_names("counts_of", names)
+        program, out, wanted = self.program, {}, self._latent_names("counts_of", names)
         for sampler in self.samplers:
             if sampler.pattern.loadings in wanted:
                 sampler.show()
-        return received_counts(self.program, wanted)
+        for name in wanted:
+            parts = [program.counts[pair] for pair in program.counts if pair[1] == name]
+            if parts:
+                out[name] = to_axes(program, name, np.asarray(sum(parts)))[0]
+        return out
+
+    def explain(self, format: str = "text", brief: bool = False) -> Explanation:
+        """The derivation of this very sampler: the first layer as this chain draws it, missing
+        cells as they are imputed. See `Network.explain`."""
+        from pgbn.explain import explain_chain
+
+        return explain_chain(self, format, brief)
+
+    def append(self, data: Mapping[str, Any], rows: str | None = None, sweeps: int = 50) -> Chain:
+        """A chain on the rows of this one and, after them, those of ``data``, which goes on from
+        here: old values stay, and what belongs to the new rows is drawn given what all rows share,
+        by ``sweeps`` sweeps over them alone. ``rows`` is the dim of the rows, the first of the data
+        if left out. From then on each sweep is exact for all rows; give it some to settle."""
+        from pgbn.engine.rows.append import append_rows
+
+        return append_rows(self, data, rows, sweeps)
 
     def log_joint(self) -> float:
         """The log density of the data and all latent values together."""

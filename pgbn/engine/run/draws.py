@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pgbn.engine.data.nonzero import Cells
-from pgbn.engine.draw_methods import DrawsMethods
 from pgbn.engine.run.chain import Chain
 from pgbn.errors import PgbnError, did_you_mean
 from pgbn.storage import folders
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Draws(DrawsMethods):
+class Draws:
     """Posterior draws: ``values[name]`` has the dims ("chain", "draw", *dims of the node).
 
     ``draws[name]`` is the same; ``name in draws``, ``list(draws)`` and ``len(draws)`` refer to the
@@ -87,6 +86,92 @@ class Draws(DrawsMethods):
     def mean(self, name: str) -> NDArray[np.float64]:
         """The posterior mean of a node."""
         return np.asarray(self[name].mean(axis=(0, 1)))
+
+    def predict(
+        self,
+        name: str,
+        *,
+        statistic: Callable[[Any], Any] | None = None,
+        sparse: bool | None = None,
+        sizes: Mapping[str, int] | None = None,
+        indexes: Mapping[str, Any] | None = None,
+        seed: int = 0,
+        threads: int | None = None,
+    ) -> Any:
+        """Posterior predictive: x_rep ~ p(x | θ^s), a replicate of the data for every draw.
+
+        An array (chain, draw, *dims); ``sparse=True`` gives a list, for each chain, of sparse
+        matrices, one for each draw; ``statistic``, a function of one replicate, gives what it
+        returns, as an array (chain, draw, …). More than 1 GB of dense replicates are not made
+        unless asked for by ``sparse=False``. ``sizes={"doc": 100}`` predicts 100 new rows: what has
+        the dim is generated given the draws of what has not; ``indexes={"author": numbers}`` are
+        the numbers of their categories. The totals of a multinomial are those of the data, where
+        it has data.
+        """
+        from pgbn.evaluation.log_likelihood import predict
+
+        return predict(self, name, statistic=statistic, sparse=sparse, sizes=sizes,
+                       indexes=indexes, seed=seed, threads=threads)  # fmt: skip
+
+    def log_likelihood(
+        self,
+        name: str,
+        by: str = "cell",
+        *,
+        rows: str | None = None,
+        particles: int = 10,
+        seed: int = 0,
+        threads: int | None = None,
+        data: Mapping[str, Any] | None = None,
+    ) -> NDArray[np.float64]:
+        """log p(x_i | θ^s) for every draw and every cell of the data or, ``by="row"``, every row,
+        with the latent values of the row integrated out.
+
+        Given them, to leave a row out is to leave out data that its own values have seen. How the
+        integral is done, and on which side it errs: `pgbn.evaluation.row_log_likelihood`.
+        ``data={"x": new}`` are rows that the draws have not seen (by row).
+        """
+        from pgbn.evaluation.row_likelihood import log_likelihood
+
+        return log_likelihood(self, name, by, rows=rows, particles=particles, seed=seed,
+                              threads=threads, data=data)  # fmt: skip
+
+    def log_likelihood_function(self, name: str) -> Callable[[Any, Any], Any]:
+        """The log likelihood by cell as a function, for data too large for an array: give it to
+        ``arviz_stats.loo_i`` or ``loo_subsample`` as ``log_lik_fn``."""
+        from pgbn.evaluation.log_likelihood import log_likelihood_function
+
+        return log_likelihood_function(self, name)
+
+    def to_xarray(self) -> Any:
+        """An `xarray.Dataset` (needs the extra ``pgbn[arviz]``)."""
+        from pgbn.evaluation.inference_data import draws_dataset
+
+        return draws_dataset(self)
+
+    def to_arviz(
+        self,
+        predict: Iterable[str] = (),
+        log_likelihood: Mapping[str, str] | Iterable[str] = (),
+        seed: int = 0,
+    ) -> Any:
+        """The draws as ArviZ takes them (needs the extra ``pgbn[arviz]``): the groups posterior
+        (or prior, prior_predictive), sample_stats and observed_data, the latter where the data are
+        small. ``predict`` and ``log_likelihood`` name observed nodes for posterior_predictive and
+        log_likelihood; ``log_likelihood={"x": "row"}`` is by row."""
+        from pgbn.evaluation.inference_data import inference_data
+
+        return inference_data(self, predict, log_likelihood, seed)
+
+    def report(self, path: str | Path, **options: Any) -> Path:
+        """Write one self-contained HTML page: the graph of the network, tables of all nodes and of
+        every node whose vectors sum to one, traces and R-hat of what does not depend on the
+        numbering of units, the derivation, and the settings. Draws of a belief network also show
+        its topics and documents. The options are those of `pgbn.report.report_data`, among them
+        ``title``, ``coords``, ``settings``, ``texts`` and ``titles``."""
+        from pgbn.report import write_report
+
+        return write_report(self, path, **options)
 
     def save(self, path: str | Path) -> None:
         """Write the draws to a folder; `pgbn.load` gives them back, each node when it is asked

@@ -22,12 +22,18 @@ from pgbn.engine.data.coords import check_coords, given_arrays, read_stack
 from pgbn.engine.data.nonzero import cells_of
 from pgbn.engine.rows.independent import couples
 from pgbn.engine.run.draws import Draws
-from pgbn.engine.run.generate import generate_into, prior_step, to_axes, to_storage
+from pgbn.engine.run.generate import (
+    common_lead,
+    generate_into,
+    prior_step,
+    to_axes,
+    to_storage,
+)
 from pgbn.engine.steps.time import time_prior
 from pgbn.errors import DataError, NetworkError
 from pgbn.network.network import Network
 from pgbn.network.terms import FIRST
-from pgbn.nodes.base import Latent, Node, Observed
+from pgbn.nodes.base import Latent, Observed
 from pgbn.samplers.executor import executor_of
 from pgbn.samplers.random import stream_key, word_of
 
@@ -43,7 +49,12 @@ def forecast_network(network: Network, draws: Any, steps: int, seed: int = 0) ->
     local = local.with_indexes(**{n: network.indexes[n] for n in local.categories
                                   if n in network.indexes})  # fmt: skip
     moving = [node.name for node in local if local.wiring.connections.time_dim(node.name)]
-    rows = min(_longest_lag(local), _length(local[moving[0]], time, draws))
+    first = local[moving[0]]
+    place = first.axes.index(time) - len(first.axes)
+    value = given_arrays(draws).get(first.name)
+    length = 1 if value is None else np.shape(value)[place]  # of the past
+    lags = (lag for each in local.wiring.polynomials.values() for lag in each.lags)
+    rows = min(max(lags), length)
     known = [name for name in local.latent if _is_needed(local, name, time, rows)]
     past, lead = _read(local, [*moving, *known], draws)
     number = prod(lead)
@@ -83,9 +94,10 @@ def _time_of(network: Network) -> str:
 
 
 def _check_slots(network: Network, time: str) -> None:
-    """Refuse what would need more of the past, or of the future, than the row before."""
+    """Reject what would need more of the past, or of the future, than the row before."""
     for (name, slot), polynomial in network.wiring.polynomials.items():
-        if time not in network[name].axes and time not in _dims(network, name, slot):
+        dims = {dim for term in polynomial.terms for dim in term.dims}
+        if time not in network[name].axes and time not in dims:
             continue
         reason = couples(polynomial, time)
         if reason or time in network[name].sums_over:
@@ -93,20 +105,6 @@ def _check_slots(network: Network, time: str) -> None:
                 f"forecast: in the {slot} of {name}, "
                 f"{reason or f'entries sum to one over {time!r}'}: the future of it is not known"
             )
-
-
-def _dims(network: Network, name: str, slot: str) -> set[str]:
-    return {dim for term in network.wiring.polynomials[name, slot].terms for dim in term.dims}
-
-
-def _length(node: Node, time: str, draws: Any) -> int:
-    """The number of rows of the past."""
-    value = given_arrays(draws).get(node.name)
-    return np.shape(value)[node.axes.index(time) - len(node.axes)] if value is not None else 1
-
-
-def _longest_lag(network: Network) -> int:
-    return max(lag for polynomial in network.wiring.polynomials.values() for lag in polynomial.lags)
 
 
 def _is_needed(network: Network, name: str, time: str, rows: int) -> bool:
@@ -132,14 +130,8 @@ def _read(
                 f"[{', '.join(map(repr, names))}])"
             )
     read = {name: read_stack(network[name], values[name]) for name in names}
-    leads = {lead: name for name, (_, lead) in read.items()}
-    if len(leads) > 1:
-        (one, first), (other, second), *_ = leads.items()
-        raise DataError(
-            f"forecast: draws of the shape {one} of {first!r}, but {other} of {second!r}; give as "
-            "many of each"
-        )
-    return {name: stack for name, (stack, _) in read.items()}, next(iter(leads))
+    lead = common_lead("forecast", {name: lead for name, (_, lead) in read.items()})
+    return {name: stack for name, (stack, _) in read.items()}, lead
 
 
 def _run(
@@ -161,8 +153,8 @@ def _run(
         key = stream_key(seed, _FORECAST, word_of(name))
         if name in moving:
             last = np.moveaxis(past[name], node.axes.index(time) + 1, 0)[-rows:]
-            first = np.stack([_row(program, name, time, row) for row in last], axis=1)
-            value = time_prior(program, node, np.moveaxis(first, 1, 0))(key)
+            first = np.stack([_row(program, name, time, row) for row in last])
+            value = time_prior(program, node, first)(key)
         else:
             value = prior_step(program, name)(key)
         if isinstance(node, Latent):
@@ -180,11 +172,6 @@ def _row(program: Program, name: str, time: str, row: NDArray[Any]) -> NDArray[A
     return row.transpose([0, *(axes.index(dim) + 1 for dim in stored)])
 
 
-# ---- prior --------------------------------------------------------------------------------------
-#
-# Many draws from the joint distribution at once, data and all.
-
-
 def prior_draws(
     network: Network,
     draws: int,
@@ -193,7 +180,8 @@ def prior_draws(
     threads: int | None = None,
     coords: Mapping[str, Any] | None = None,
 ) -> Draws:
-    """Every node (1, draws, *dims): the draws are replicates of one program."""
+    """Draws from the joint distribution, data and all, (1, draws, *dims) of every node: they are
+    replicates of one program."""
     labels = check_coords(network, coords, {})
     every = complete_sizes(network, {d: len(v) for d, v in labels.items()} | dict(sizes), {})
     check_coords(network, coords, every)

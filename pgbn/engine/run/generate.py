@@ -1,4 +1,8 @@
-"""Drawing the joint distribution of a network, from the roots to the data."""
+"""Values of nodes: given ones, and draws of the joint distribution, from the roots to the data.
+
+A network says which nodes are held (`Network.holding`); their values come with the data: one for
+all sweeps, or draws, one after another.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +17,13 @@ from numpy.typing import NDArray
 from pgbn.engine.compile.composed import prior_of
 from pgbn.engine.compile.program import Program
 from pgbn.engine.compile.sizes import check_fits, complete_sizes
-from pgbn.engine.data.coords import bind_indexes, given_arrays, given_coords, read_stack
+from pgbn.engine.data.coords import (
+    bind_indexes,
+    check_labels,
+    given_arrays,
+    given_coords,
+    read_stack,
+)
 from pgbn.engine.data.nonzero import cells_of
 from pgbn.engine.steps.time import time_prior
 from pgbn.errors import DataError, did_you_mean
@@ -43,7 +53,7 @@ def generate_network(
     given_coords(network, values, values)  # in one order, where they have labels
     read = {name: read_stack(network.nodes[name], value) for name, value in values.items()}
     every = complete_sizes(network, sizes, {n: s.shape[1:] for n, (s, _) in read.items()})
-    lead = _lead({name: lead for name, (_, lead) in read.items()})
+    lead = common_lead("given", {name: lead for name, (_, lead) in read.items() if lead})
     draws = prod(lead)
     check_fits(network, every, draws, data=True)
     above = _above(network, read)
@@ -57,13 +67,13 @@ def generate_network(
     return {n: a.reshape(*lead, *a.shape[1:]) if lead else a[0] for n, a in arrays.items()}
 
 
-def _lead(leads: Mapping[str, tuple[int, ...]]) -> tuple[int, ...]:
-    """The dims of draws that were given: the same for all that have any."""
-    drawn = {lead: name for name, lead in leads.items() if lead}
+def common_lead(caller: str, leads: Mapping[str, tuple[int, ...]]) -> tuple[int, ...]:
+    """The dims of draws, which must be the same for all nodes."""
+    drawn = {lead: name for name, lead in leads.items()}
     if len(drawn) > 1:
         (one, first), (other, second), *_ = drawn.items()
         raise DataError(
-            f"given: draws of the shape {one} of {first!r}, but {other} of {second!r}; give as "
+            f"{caller}: draws of the shape {one} of {first!r}, but {other} of {second!r}; give as "
             "many of each"
         )
     return next(iter(drawn), ())
@@ -136,3 +146,101 @@ def prior_step(program: Program, name: str) -> Callable[[int], NDArray[Any]]:
     """The function that generates a node from its slots, given a key."""
     node = program.network.nodes[name]
     return (time_prior if program.is_in_time(name) else prior_of)(program, node)
+
+
+class Given:
+    """``stacks[name]`` has the dims ("draw", *dims of the node), with one draw or ``count``."""
+
+    def __init__(self, network: Network, values: Mapping[str, Any]) -> None:
+        self.stacks = {n: read_stack(network[n], values[n])[0] for n in network.held if n in values}
+        lengths = {len(stack): name for name, stack in self.stacks.items() if len(stack) > 1}
+        if len(lengths) > 1:
+            (one, first), (other, second), *_ = lengths.items()
+            raise DataError(
+                f"given: {one} draws of {first!r}, but {other} of {second!r}; give as many of each,"
+                " or one"
+            )
+        self.count = max(lengths, default=1)
+
+    def number(self, sweep: int) -> int:
+        """Which draw a sweep (from 1 on) is run given: one after another, and again."""
+        return max(sweep - 1, 0) % self.count
+
+    @property
+    def shapes(self) -> dict[str, tuple[int, ...]]:
+        """The shapes of the values, by name."""
+        return {name: stack.shape[1:] for name, stack in self.stacks.items()}
+
+    def values(self, number: int) -> dict[str, NDArray[Any]]:
+        """The values of a draw, by name."""
+        return {name: stack[number % len(stack)] for name, stack in self.stacks.items()}
+
+    def put(self, program: Program, number: int) -> None:
+        """Give the nodes of a program, all its replicates, the values of a draw."""
+        for name, value in self.values(number).items():
+            every = np.broadcast_to(value, (program.shape[name][0], *value.shape))
+            program.values[name] = to_storage(program, name, every.astype(np.float64))
+
+    def check_replicated(self, network: Network) -> None:
+        """Reject values about which other nodes could tell something, or that change."""
+        known = set(self.stacks)
+        for name in known:
+            above = sorted(nx.ancestors(network.graph, name) - known)
+            if above or self.count > 1:
+                reason = f"{above[0]} has a posterior then" if above else "one value is needed"
+                raise DataError(
+                    f"given: {name!r} cannot be the same in all replicates: {reason}; hold it at a "
+                    f"draw of its own in each, net.holding({name!r}) without given="
+                )
+
+    def check(self, program: Program) -> None:
+        """Reject a 0 where the value of a slot must be positive; the program has its values."""
+        zeros = {name for name, stack in self.stacks.items() if not stack.all()}
+        slots = {}
+        for node in program.network:
+            for slot in node.positive_slots:
+                polynomial = program.wiring.polynomials.get((node.name, slot))
+                if polynomial is not None and zeros.intersection(polynomial.names):
+                    slots[node.name, slot] = min(zeros.intersection(polynomial.names))
+        for number in reversed(range(self.count if slots else 0)):
+            self.put(program, number)
+            for (name, slot), wrong in slots.items():
+                if not np.all(program.slot(name, slot).get() > 0):
+                    raise DataError(
+                        f"given: {wrong} has zeros, where the {slot} of {name}, which must be "
+                        f"positive, is 0; give positive values"
+                    )
+
+
+def hold(
+    network: Network, given: Any, partly: bool = False, data: Any = None, init: Any = None
+) -> tuple[Network, dict[str, Any]]:
+    """The network with the given nodes held, and their values; ``partly``: not of all of them. The
+    labels of given and initial values must be those of the ``data``.
+
+    Of the draws of a `pgbn.Draws`, all that are latent nodes, or those that are held already.
+    """
+    values = given_arrays(given)
+    if given is not None and not isinstance(given, Mapping):
+        wanted = network.held or network.latent
+        values = {name: value for name, value in values.items() if name in wanted}
+    held = network if set(values) <= set(network.held) else network.holding(*values)
+    for name in held.held:
+        if name not in values and not partly:
+            raise DataError(
+                f"given: no value of {name!r}, which the network holds; give {{{name!r}: array, …}}"
+            )
+    check_labels(network, data, "given", given, values)
+    if isinstance(init, Mapping):
+        check_labels(network, data, "init", init, init)
+    return held, values
+
+
+def hold_some(network: Network, given: Any, data: Any) -> tuple[Network, dict[str, Any]]:
+    """The same, where something must remain to be drawn."""
+    held, values = hold(network, given, data=data)
+    if not held.free:
+        raise DataError(
+            f"given: {', '.join(held.held)} leave nothing to draw; leave one of them out"
+        )
+    return held, values

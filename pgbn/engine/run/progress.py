@@ -5,17 +5,18 @@
 
     network.sample(data, callback=log)
 
-An `Event` computes its costly parts when they are asked for. The line (see `meters`) is shown in
-a terminal or a notebook; elsewhere there is none.
+An `Event` computes its costly parts when they are asked for. The live line is shown in a terminal
+or a notebook; elsewhere there is none.
 """
 
 from __future__ import annotations
 
+import math
 import sys
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property
@@ -24,14 +25,18 @@ from shutil import get_terminal_size
 from statistics import median
 from typing import Any, Protocol
 
+import numpy as np
+
 from pgbn.checks import check_flag
+from pgbn.diagnostics import split_rhat
 from pgbn.engine.run.chain import Chain
 from pgbn.errors import DataError, printable
 from pgbn.network.layers import layers_above
 
-# ---- meters -------------------------------------------------------------------------------------
-#
-# The live line of a run: a bar with rich, plain text without it, an output in a notebook.
+Traces = Mapping[str, Sequence[float]]
+
+
+# ---- the live line: a bar with rich, plain text without it, an output in a notebook ----
 
 
 def choose_meter() -> Meter:
@@ -108,9 +113,7 @@ class Meter:
     def __call__(self, event: Event, /) -> None:
         self.recent.append(event.sweep_seconds)
         now = time.monotonic()
-        if self.lost:
-            return
-        if now - self.shown < self.every and event.done < event.total:
+        if self.lost or (now - self.shown < self.every and event.done < event.total):
             return
         self.shown = now
         if (noted := event.noted_likelihood) is not None:
@@ -124,6 +127,8 @@ class Meter:
 
     def put(self, text: str, part: float, *below: str) -> None:
         """`show` a line, and those below it, as long as there is somewhere to."""
+        if self.lost:
+            return
         lines = [printable(line, one_line=True) for line in (text, *below)]
         self._attempt(lambda: self.show(self.between.join(lines), part))
 
@@ -148,11 +153,7 @@ class Meter:
 class Silent(Meter):
     """Where nobody looks, or nobody wants to."""
 
-    def __call__(self, event: Event, /) -> None:
-        pass
-
-    def show(self, text: str, part: float) -> None:
-        pass
+    lost = True
 
 
 class Line(Meter):
@@ -220,9 +221,42 @@ class Bar(Meter):
                 setattr(sys, name, getattr(stream, "rich_proxied_file", stream))
 
 
-# ---- compiling ----------------------------------------------------------------------------------
-#
-# What the live line says while kernels are compiled.
+def worst_rhat(traces: Sequence[Traces]) -> tuple[float, str] | None:
+    """The largest R̂ and its node, over the draws that all chains have; None as long as they are
+    too few."""
+    found = []
+    for name in traces[0] if traces else ():
+        length = min(len(each.get(name, ())) for each in traces)
+        rhat = split_rhat([list(each[name])[:length] for each in traces]) if length else np.nan
+        if np.isfinite(rhat):
+            found.append((float(rhat), name))
+    return max(found) if found else None
+
+
+class ManyLines:
+    """The latest sweep of every chain that runs side by side, through the meter of one line, and
+    how well the chains agree: R̂ of their label-free ``traces``, by number."""
+
+    def __init__(self, meter: Meter, chains: int, traces: Mapping[int, Traces]) -> None:
+        self.meter, self.chains, self.traces = meter, chains, traces
+        self.lines: dict[int, str] = {}
+        self.shown: dict[int, float] = {}
+
+    def __call__(self, event: Event, /) -> None:
+        number, now = event.chain.number, time.monotonic()
+        last = event.phase == "collect" and event.sweep == event.sweeps
+        waited = now - self.shown.get(number, -math.inf)
+        if self.meter.lost or (waited < self.meter.every and not last):
+            return
+        self.shown[number] = now
+        self.lines[number] = f"chain {number}: {live_text(event, event.sweep_seconds, None)}"
+        first, *others = [self.lines[each] for each in sorted(self.lines)]
+        if len(self.traces) == self.chains and (worst := worst_rhat(list(self.traces.values()))):
+            others.append(f"R-hat at most {worst[0]:.3f} ({worst[1]})")
+        self.meter.put(first, event.done / event.total, *others)
+
+
+# ---- what the line says while kernels are compiled ----
 #
 # numba tells of every function that it compiles, and not of those that it finds on disk. A kernel
 # compiles what it calls, so that only the outermost of them are counted.
@@ -237,51 +271,40 @@ def compiling(show: Callable[[str], None], of: int = 0) -> Iterator[None]:
     """
     with ExitStack() as stack:
         with suppress(Exception):
-            stack.enter_context(_listening(_Kernels(show, of)))
+            events: Any = import_module("numba.core.event")
+            listener = _listener(events.Listener, show, of)
+            stack.enter_context(events.install_listener("numba:compile", listener))
         yield
 
 
-def _listening(kernels: Any) -> Any:
-    from numba.core import event
+def _listener(kind: Any, show: Callable[[str], None], of: int) -> Any:
+    """A listener of numba that shows the kernels that this thread compiles, their number and the
+    seconds that they took so far."""
+    thread = threading.get_ident()
 
-    told: Any = event  # numba has no types
+    class Kernels(kind):  # type: ignore[misc]
+        count, depth, seconds, began = 0, 0, 0.0, 0.0
 
-    class Listener(told.Listener):  # type: ignore[misc]
         def on_start(self, event: Any) -> None:
-            with suppress(Exception):
-                kernels.on_start(event.data["dispatcher"].py_func.__name__)
+            if threading.get_ident() != thread:
+                return
+            self.depth += 1
+            if self.depth == 1:
+                self.count, self.began = self.count + 1, time.monotonic()
+                number = f"{self.count}" + f" of about {of}" * (self.count <= of)
+                with suppress(Exception):
+                    name = event.data["dispatcher"].py_func.__name__.strip("_").replace("_", " ")
+                    show(f"first run: compiling kernel {number} ({name}), {self.seconds:.0f} s")
 
         def on_end(self, event: Any) -> None:
-            kernels.on_end()
+            if threading.get_ident() == thread:
+                self.depth -= 1
+                self.seconds += 0.0 if self.depth else time.monotonic() - self.began
 
-    return told.install_listener("numba:compile", Listener())
-
-
-class _Kernels:
-    """Counts the kernels that this thread compiles, and the seconds that they take."""
-
-    def __init__(self, show: Callable[[str], None], of: int) -> None:
-        self.show, self.of, self.count, self.depth, self.seconds = show, of, 0, 0, 0.0
-        self.began, self.thread = 0.0, threading.get_ident()
-
-    def on_start(self, function: str) -> None:
-        if threading.get_ident() != self.thread:
-            return
-        self.depth += 1
-        if self.depth == 1:
-            self.count, self.began = self.count + 1, time.monotonic()
-            name = function.strip("_").replace("_", " ")
-            number = f"{self.count}" + f" of about {self.of}" * (self.count <= self.of)
-            self.show(f"first run: compiling kernel {number} ({name}), {self.seconds:.0f} s")
-
-    def on_end(self) -> None:
-        if threading.get_ident() == self.thread:
-            self.depth -= 1
-            if self.depth == 0:
-                self.seconds += time.monotonic() - self.began
+    return Kernels()
 
 
-# ---- progress -----------------------------------------------------------------------------------
+# ---- events ----
 
 
 @dataclass(frozen=True)
@@ -370,11 +393,8 @@ class Clock:
                 "sweep_seconds": took}  # fmt: skip
 
 
-# ---- the live line --------------------------------------------------------------------
-
-
 @contextmanager
-def live(show: bool = True, kernels: int = 0) -> Iterator[Callback]:
+def live(show: bool = True, kernels: int = 0) -> Iterator[Meter]:
     """A callback that shows where a run stands, or does nothing where nobody would see it; a first
     run compiles about so many ``kernels``."""
     meter = choose_meter() if check_flag("progress", show) else Silent()

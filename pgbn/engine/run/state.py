@@ -32,7 +32,7 @@ def take_state(program: Program, pending: Collection[str]) -> dict[str, NDArray[
     }
     for sampler in program.first_layers.values():
         for name, value in sampler.state().items():
-            out[sampler_path(program, sampler, name)] = as_stored("sampler", value)
+            out[sampler_path(program, sampler, name)] = np.array(value)
     return out
 
 
@@ -61,21 +61,16 @@ def as_stored(table: str, value: NDArray[Any]) -> NDArray[Any]:
 
 
 def sampler_path(program: Program, sampler: FirstLayer, name: str) -> str:
-    """What an array of the state of a sampler is called."""
-    return f"sampler/{name}{_of(program, sampler)}"
+    """What an array of the state of a sampler is called; of several, it names the data."""
+    several = len(program.first_layers) > 1
+    return f"sampler/{name}" + (f" of {sampler.observed}" if several else "")
 
 
 def restore_samplers(program: Program, table: Mapping[str, NDArray[Any]]) -> None:
     """Put each sampler of the first layer where its state was taken."""
     for sampler in program.first_layers.values():
-        end = _of(program, sampler)
-        own = {name.removesuffix(end): v for name, v in table.items() if name.endswith(end)}
-        sampler.restore(own)
-
-
-def _of(program: Program, sampler: FirstLayer) -> str:
-    """What tells the states of several samplers apart."""
-    return f" of {sampler.observed}" if len(program.first_layers) > 1 else ""
+        end = sampler_path(program, sampler, "").removeprefix("sampler/")
+        sampler.restore({n.removesuffix(end): v for n, v in table.items() if n.endswith(end)})
 
 
 def read_tables(program: Program, state: Mapping[str, Any]) -> Tables:
@@ -94,30 +89,45 @@ def read_tables(program: Program, state: Mapping[str, Any]) -> Tables:
                 "give the dict that Chain.state() returned"
             )
         array = numbers(f"restore: {path}", value)
-        if table == "values":
+        if table == "sampler":  # of the first layer, which reads it
+            tables[table][names[0]] = array
+        elif table == "values":
             tables[table][names[0]] = _value(program, path, names[0], array)
-        elif table == "counts":
-            _check_known(path, names[0], program.network.nodes)
-            if (
-                names[1] != PREVIOUS
-            ):  # what a row passes to the one before is drawn before it is read
-                _check_known(path, names[1], program.network.latent)
-                _check_shape(path, array, program.shape[names[1]])
-                tables[table][names[0], names[1]] = _integers(path, array)
+        elif table == "latent_counts":
+            cells = program.cells.get(names[0])
+            _check(path, names[0], program.cells, array, (0 if cells is None else cells.size,))
+            tables[table][names[0]] = _integers(path, array)
         elif table == "drawn":
             tables[table][names[0], names[1]] = _drawn(program, path, names, array)
-        elif table == "latent_counts":
-            _check_known(path, names[0], program.cells)
-            _check_shape(path, array, (program.cells[names[0]].size,))
-            tables[table][names[0]] = _integers(path, array)
-        else:
-            tables[table][names[0]] = array  # the sampler of the first layer reads it
+        elif names[1] != PREVIOUS:  # what goes to the row before is drawn before it is read
+            _check(path, names[0], program.network.nodes)
+            _check(path, names[1], program.network.latent, array, program.shape.get(names[1]))
+            tables[table][names[0], names[1]] = _integers(path, array)
     return tables
 
 
+def _check(
+    path: str,
+    name: str,
+    known: Collection[str],
+    array: NDArray[Any] | None = None,
+    shape: tuple[int, ...] | None = None,
+) -> None:
+    """Reject a name that is not among those ``known``, and an array of another shape."""
+    if name not in known:
+        raise DataError(
+            f"restore: {path}: this network has no such {name!r}.{did_you_mean(name, known)} Is "
+            "the state of the same network?"
+        )
+    if array is not None and array.shape != shape:
+        raise DataError(
+            f"restore: {path} has the shape {array.shape}, but this chain needs {shape}; is the "
+            "state of the same network and data?"
+        )
+
+
 def _value(program: Program, path: str, name: str, array: NDArray[Any]) -> NDArray[Any]:
-    _check_known(path, name, program.network.latent)
-    _check_shape(path, array, program.shape[name])
+    _check(path, name, program.network.latent, array, program.shape.get(name))
     value, node = np.array(array, np.float64), program.network.nodes[name]
     assert isinstance(node, Latent)
     for replicate in to_axes(program, name, value):
@@ -138,11 +148,8 @@ def _drawn(program: Program, path: str, pair: list[str], array: NDArray[Any]) ->
             f"{did_you_mean('/'.join(pair), known)}"
         )
     dims = rule.drawn(program.network.nodes[pair[0]])
-    size = (
-        program.replicates
-        * prod(program.sizes[dim] for dim in dims)
-        * (2 if rule.is_quadratic else 1)
-    )
+    size = program.replicates * prod(program.sizes[dim] for dim in dims)
+    size *= 2 if rule.is_quadratic else 1
     if array.size != size:
         raise DataError(f"restore: {path} has {array.size} numbers, but this chain needs {size}")
     if rule.is_quadratic and array.shape[:1] != (2,):
@@ -159,27 +166,3 @@ def _integers(path: str, array: NDArray[Any]) -> NDArray[np.int64]:
             f"{array.dtype}" + (f" down to {array.min():g}" if array.size else "")
         )
     return np.array(array, np.int64)
-
-
-def _check_known(path: str, name: str, known: Any) -> None:
-    if name not in known:
-        raise DataError(
-            f"restore: {path}: this network has no such {name!r}.{did_you_mean(name, known)} Is "
-            "the state of the same network?"
-        )
-
-
-def _check_shape(path: str, array: NDArray[Any], shape: tuple[int, ...]) -> None:
-    if array.shape != shape:
-        raise DataError(
-            f"restore: {path} has the shape {array.shape}, but this chain needs {shape}; is the "
-            "state of the same network and data?"
-        )
-
-
-def shown_value(program: Program, name: str) -> NDArray[np.float64]:
-    """The value of a node with its dims in order: a view through which nobody can change it."""
-    value = to_axes(program, name, program.values[name])[0]
-    view = np.asarray(value).view()  # a node without dims gives a plain number
-    view.flags.writeable = False
-    return view

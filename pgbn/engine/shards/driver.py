@@ -6,11 +6,8 @@
            or a user reads them
 
 What is drawn by several workers does not depend on how many they are: streams are those of rows,
-counts are integers, and floats are added by the driver, in the order of rows.
-
-A worker depends on nothing but what it was asked to do, in order. So the one that takes the place
-of a lost worker is asked the same again: it begins with what that one left at its last commit, does
-what came after, and has the same bits. The others do not notice.
+counts are integers, and floats are added by the driver, in the order of rows. A worker that takes
+the place of a lost one begins with what that one left at its last commit.
 """
 
 from __future__ import annotations
@@ -29,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pgbn.engine.compile.program import Program
-from pgbn.engine.data.stored_cells import StoredCells, StoredPart
+from pgbn.engine.data.cells import StoredCells
 from pgbn.engine.first_layer.base import FirstLayer
 from pgbn.engine.run.state import as_stored, sampler_path, state_places
 from pgbn.engine.shards import worker
@@ -38,79 +35,20 @@ from pgbn.engine.shards.plate import (
     Place,
     axis_of,
     factors_of,
-    is_shared_out,
     plate_of_rows,
     shard_edges,
 )
-from pgbn.engine.shards.worker import LOADINGS, SAMPLER, TOPICS, Reply, Spec
+from pgbn.engine.shards.worker import LOADINGS, SAMPLER, TOPICS, Reply, Shard, Spec
 from pgbn.errors import DataError, NetworkError, PgbnError, notify
 from pgbn.network.steps import Step
+from pgbn.nodes.rules.registry import is_own, is_own_rule
 from pgbn.samplers.executor import Executor
-from pgbn.samplers.worker_pool import LIVES, WorkerLost, WorkerPool
+from pgbn.samplers.worker_pool import LIVES, Message, Session, WorkerLost, WorkerPool
 from pgbn.storage.archive import Group
 from pgbn.storage.arrays import InParts, WrittenPart
 from pgbn.storage.sparse import compact
 
 PARTS = ("compute", "wait", "serialise", "commit")  # of the time of a sweep
-Message = tuple[Callable[..., Any], tuple[Any, ...]]
-
-
-class MessageLog:
-    """What the workers of a pool, one for each range of rows in ``edges``, were asked to do since
-    the last commit; ``executor`` is what they are called in errors."""
-
-    def __init__(self, pool: WorkerPool, edges: Sequence[tuple[int, int]], executor: str) -> None:
-        self.pool, self.edges, self.executor, self.name = pool, edges, executor, uuid4().hex
-        self._logs: list[list[Message]] = [[] for _ in edges]
-        self._ages = [-1 for _ in edges]  # of the workers that have done what is in the log
-        finalize(self, _forget, pool, self.name, len(edges))
-
-    def begin(self, first: Sequence[Message]) -> None:
-        """Each worker begins with its own of the ``first`` messages."""
-        self._logs, self._ages = [[message] for message in first], [-1 for _ in first]
-
-    def tell(self, messages: Sequence[Message]) -> list[Any]:
-        """The answers to messages that change something, one for each worker."""
-        answers = self._answers(messages)
-        for log, message in zip(self._logs, messages, strict=True):
-            log.append(message)
-        return answers
-
-    def ask(self, function: Callable[..., Any], *args: Any) -> list[Any]:
-        """What all workers see when they `look`, by which nothing changes."""
-        return self._answers([(worker.look, (function, *args))] * len(self.edges))
-
-    def commit(self, first: Sequence[Message], shared: Sequence[Any]) -> None:
-        """Let the workers give away their rows. A new one begins with its own of the ``first``
-        messages, these rows, and the handles of what all workers ``shared`` so far."""
-        looks = [(worker.look, (worker.row_state,))] * len(self.edges)
-        rows = self._answers(looks, fetch=False)
-        self._logs = [
-            [message, (worker.work, ({}, {}, worker.restore, own, *shared))]
-            for message, own in zip(first, rows, strict=True)
-        ]
-
-    def _answers(self, messages: Sequence[Message], fetch: bool = True) -> list[Any]:
-        sends = [partial(self._send, *each) for each in enumerate(messages)]
-        tickets = [send() for send in sends]
-        try:
-            return [
-                self.pool.collect(number, self._ages[number], tickets[number], send, fetch)
-                for number, send in enumerate(sends)
-            ]
-        except WorkerLost as error:
-            first, last = self.edges[error.worker]
-            raise PgbnError(
-                f"{self.executor}: worker {error.worker}, which has the rows from {first} to "
-                f"{last}, was lost {LIVES} times at one step: {error.reason}"
-            ) from error
-
-    def _send(self, number: int, message: Message) -> list[Any]:
-        """The tickets of a message and, for a worker that is new, of all before it."""
-        age, before = self.pool.age(number), self._logs[number]
-        messages = [message] if self._ages[number] == age else [*before, message]
-        self._ages[number] = age
-        return [self.pool.ask(number, function, self.name, *args) for function, args in messages]
 
 
 def _forget(pool: WorkerPool, name: str, workers: int) -> None:
@@ -158,7 +96,7 @@ class RemoteLayer(FirstLayer):
 
     def start(self, key: int) -> None:
         self.own.hold()
-        self.shards.work(worker.start, self.observed, key)
+        self.shards.work(Shard.start, self.observed, key)
         self.begun = True  # from now on workers get φ as it was drawn
 
     def loadings_changed(self, key: int) -> None:
@@ -179,13 +117,12 @@ class RemoteLayer(FirstLayer):
         """The counts of φ, from those of all workers."""
         held = self.own.topics_held
         held.n[...] = 0
-        flat = held.n.reshape(-1)
         for part in parts:
             if isinstance(part, np.ndarray):
                 held.n += part
             else:
                 places, numbers = part
-                flat[places] += numbers
+                held.n.reshape(-1)[places] += numbers
         held.counts_changed()
 
     def show(self) -> None:
@@ -195,7 +132,7 @@ class RemoteLayer(FirstLayer):
         self.own.show_counts()
 
     def state(self) -> dict[str, NDArray[Any]]:
-        parts = self.shards.log.ask(worker.sampler_rows, self.observed)
+        parts = self.shards.ask(Shard.sampler_rows, self.observed)
         rows = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
         return {**rows, **self.shared_state()}
 
@@ -203,18 +140,18 @@ class RemoteLayer(FirstLayer):
         return self.own.shared_state()
 
     def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
-        shapes = self.shards.log.ask(worker.sampler_shapes, self.observed)
-        each: list[dict[Place, NDArray[Any]]] = [{} for _ in shapes]
-        for name, (_, *others) in shapes[0].items():
-            array, ends = np.asarray(state.get(name, ())), np.cumsum([s[name][0] for s in shapes])
-            if array.shape != (ends[-1], *others):
+        parts = self.shards.ask(Shard.sampler_rows, self.observed)
+        each: list[dict[Place, NDArray[Any]]] = [{} for _ in parts]
+        for name, part in parts[0].items():
+            array, ends = np.asarray(state.get(name, ())), np.cumsum([len(p[name]) for p in parts])
+            if array.shape != (ends[-1], *part.shape[1:]):
                 raise DataError(
                     f"restore: {name!r} of the state has the shape {array.shape}, but this chain "
-                    f"needs {(int(ends[-1]), *others)}; is it of the same network and data?"
+                    f"needs {(int(ends[-1]), *part.shape[1:])}; is it of the same network and data?"
                 )
-            for own, part in zip(each, np.split(array, ends[:-1]), strict=True):
-                own[SAMPLER, (self.observed, name)] = part
-        self.shards.work(worker.restore, each=each)
+            for own, rows in zip(each, np.split(array, ends[:-1]), strict=True):
+                own[SAMPLER, (self.observed, name)] = rows
+        self.shards.work(Shard.restore, each=each)
         self.own.restore_shared(state)
         self._drawn()
 
@@ -227,7 +164,7 @@ def shards_of(program: Program, executor: Executor) -> ShardDriver | None:
     shards = None if pool is None else ShardDriver(program, executor, pool, str(plate))
     for name, cells in program.cells.items():
         if isinstance(cells, StoredCells) and (shards is None or name not in shards.cells):
-            program.cells[name] = cells.part(0, cells.rows).read()  # the driver has all rows
+            program.cells[name] = cells.read()  # the driver has all rows
     return shards
 
 
@@ -246,14 +183,15 @@ class ShardDriver:
         self.cells = {n: c for n, c in program.cells.items() if plate in program.storage[n]}
         largest = max(self.cells.values(), key=lambda cells: cells.size)
         self.edges = shard_edges(largest.starts, program.sizes[plate], pool.number)
-        self.log = MessageLog(pool, self.edges, repr(executor))
+        self.session, self.name = Session(pool, len(self.edges)), uuid4().hex
+        finalize(self, _forget, pool, self.name, len(self.edges))
         self.tables: dict[str, RemoteTable] = {}
         for name in TABLES:
             table = RemoteTable(partial(self._fetch, name), getattr(program, name))
             self.tables[name] = table
             setattr(program, name, table)
         self.fresh_loadings: dict[str, FirstLayer] = {}  # whose φ the workers do not have yet
-        self._first: list[Message] = []
+        self._first: list[list[Message]] = []  # what each worker is asked first
         self._pushed: dict[frozenset[Place], Any] = {}  # handles of what all workers have
         self._sweeps = 0  # since the last commit
         self._gathers = False  # a worker could not write to the folder where the chain is saved
@@ -280,40 +218,49 @@ class ShardDriver:
         return out
 
     def takes(self, step: Step) -> bool:
-        """Whether the workers run a step that draws a part of the rows by itself."""
-        return is_shared_out(self.program, step, self.plate)
+        """Whether the workers run a step that draws a part of the rows by itself: it is local along
+        the plate, and no rule of a user has a say in it."""
+        node, wiring = self.program.network.nodes[step.node], self.program.wiring
+        rules = wiring.connections.rules_of(node).values() if step.upward else ()
+        sources = () if step.upward else wiring.sources[node.name]
+        return (
+            step.local(self.plate)
+            and self.program.storage[node.name][0] == self.plate
+            and not is_own(type(node))
+            and not any(is_own_rule(rule) for rule in (*rules, *(s.rule for s in sources)))
+            and all(rule.drawn is None or self.plate in rule.drawn(node) for rule in rules)
+        )
 
     def follow(self, schedule: tuple[Step, ...], seed: int, number: int) -> None:
-        """Give each worker its rows of the data, or another order of the steps."""
-        program = self.program
-        layer1 = next((layer.name for layer in program.first_layers.values()), "composed")
-        spec = self.pool.share(
-            Spec(program.network, self.plate, dict(program.sizes), layer1, program.kernels,
-                 schedule, seed, number, self.pool.threads)
-        )  # fmt: skip
+        """Give each worker its rows of the data, and the order of the steps."""
+        program, order = self.program, (worker.call, (self.name, Shard.follow, schedule))
         if self._first:
-            self.work(worker.follow, schedule)
-            self._first = [(build, (spec, *rest)) for build, (_, *rest) in self._first]
-            self.commit()
+            self._answers(self.session.tell, [order] * len(self.edges))
+            self._first = [[build, order] for build, _ in self._first]
             return
+        layer1 = next((layer.name for layer in program.first_layers.values()), "composed")
+        spec = self.pool.share(Spec(program.network, self.plate, dict(program.sizes), layer1,
+                                    program.kernels, seed, number,
+                                    self.pool.threads))  # fmt: skip
         here = {name: cells for name, cells in program.cells.items() if name not in self.cells}
         for (start, stop), parts in zip(self.edges, self._own_cells(), strict=True):
             indexes = {name: self._rows_of_index(name, start, stop) for name in program.indexes}
             cells = self.pool.share(parts | here)
-            self._first.append((worker.build, (spec, start, cells, indexes)))
-        self.log.begin(self._first)
+            build = (worker.build, (self.name, spec, start, cells, indexes))
+            self._first.append([build, order])
+        self.session.begin(self._first)
 
     def _own_cells(self) -> list[dict[str, Any]]:
         """The data of each worker's rows. It reads what is in a folder itself if it can."""
         every: list[dict[str, Any]] = [
             {name: cells.part(*edge) for name, cells in self.cells.items()} for edge in self.edges
         ]
-        stored = [[p for p in each.values() if isinstance(p, StoredPart)] for each in every]
+        stored = [[p for p in each.values() if isinstance(p, StoredCells)] for each in every]
         if any(stored):
             seen = self.pool.map(worker.can_read, [(parts,) for parts in stored])
             for parts, can_read in zip(every, seen, strict=True):
                 for name, part in parts.items():
-                    if isinstance(part, StoredPart) and not can_read:
+                    if isinstance(part, StoredCells) and not can_read:
                         parts[name] = part.read()
         return every
 
@@ -327,26 +274,46 @@ class ShardDriver:
 
     # ---- sweeps -----------------------------------------------------------------------
 
+    def ask(self, method: Any, *args: Any, fetch: bool = True) -> list[Any]:
+        """What a method, by which nothing changes, gives for each shard."""
+        messages = [(worker.call, (self.name, method, *args))] * len(self.edges)
+        return self._answers(partial(self.session.ask, fetch=fetch), messages)
+
+    def _answers(self, ask: Callable[..., list[Any]], messages: Sequence[Message]) -> list[Any]:
+        try:
+            return ask(messages)
+        except WorkerLost as error:
+            first, last = self.edges[error.worker]
+            raise PgbnError(
+                f"{self.executor!r}: worker {error.worker}, which has the rows from {first} to "
+                f"{last}, was lost {LIVES} times at one step: {error.reason}"
+            ) from error
+
     def run(self, jobs: Sequence[tuple[int, int]]) -> None:
         """Let all workers run steps, which are named by their bases, with these keys."""
-        self.work(worker.run_steps, list(jobs))
+        self.work(Shard.run_steps, list(jobs))
 
-    def work(self, function: Any, *args: Any, each: Sequence[Any] = ()) -> None:
+    def work(self, method: Any, *args: Any, each: Sequence[Any] = ()) -> None:
         """Let all workers do something with what has changed here, and take what comes of it;
         ``each`` has an argument of its own for every worker."""
         began = time.perf_counter()
         shared, own = self._fresh()
         handle = self.pool.share(shared) if shared else {}
         last: list[tuple[Any, ...]] = [(argument,) for argument in each] or [()] * len(own)
-        messages = [(worker.work, (handle, rows, function, *args, *argument))
+        about = self.name, Shard.work, handle
+        messages = [(worker.call, (*about, rows, method, *args, *argument))
                     for rows, argument in zip(own, last, strict=True)]  # fmt: skip
         sent = time.perf_counter()
-        replies: list[Reply] = self.log.tell(messages)
+        replies: list[Reply] = self._answers(self.session.tell, messages)
         answered = time.perf_counter()
         if shared:
             self._pushed.pop(frozenset(shared), None)  # a later one replaces it
             self._pushed[frozenset(shared)] = handle
-        self._was_taken(own[0])
+        for table, key in own[0]:  # rows are the workers'
+            self.tables[table].leave(key)
+        for every in self.tables.values():
+            every.fresh.clear()
+        self.fresh_loadings = {}
         self._absorb(replies)
         slowest = max(reply.seconds for reply in replies)
         self.seconds["compute"] += slowest
@@ -368,14 +335,6 @@ class ShardDriver:
         for observed, sampler in self.fresh_loadings.items():
             shared[LOADINGS, observed] = tuple(sampler.topics_held.loadings)
         return shared, own
-
-    def _was_taken(self, own: Mapping[Place, Any]) -> None:
-        """The workers have what was fresh, and rows are theirs."""
-        for table, key in own:
-            self.tables[table].leave(key)
-        for each in self.tables.values():
-            each.fresh.clear()
-        self.fresh_loadings = {}
 
     def _is_held(self, place: Place) -> bool:
         """Whether it is φ of a first layer that has begun: its sampler has it in another form."""
@@ -408,7 +367,12 @@ class ShardDriver:
     def commit(self) -> None:
         """Let the workers give away what they have, so that new ones can continue from there."""
         began = time.perf_counter()
-        self.log.commit(self._first, list(self._pushed.values()))
+        rows, shared = self.ask(Shard.row_state, fetch=False), self._pushed.values()
+        about: Any = self.name, Shard.work, {}, {}, Shard.restore
+        self.session.continue_from([
+            [*first, (worker.call, (*about, own, *shared))]
+            for first, own in zip(self._first, rows, strict=True)
+        ])  # fmt: skip
         self._sweeps = 0
         self.seconds["commit"] += time.perf_counter() - began
 
@@ -421,7 +385,7 @@ class ShardDriver:
     def _fetch(self, table: str, key: Any) -> NDArray[Any]:
         axis = self.axis((table, key))
         assert axis is not None, (table, key)
-        return np.concatenate(self.log.ask(worker.read, (table, key)), axis=axis)
+        return np.concatenate(self.ask(Shard.read, (table, key)), axis=axis)
 
     def _cut(self, place: Place, array: NDArray[Any]) -> list[NDArray[Any]]:
         """The rows of each worker."""
@@ -454,15 +418,15 @@ class ShardDriver:
             shared = sampler.shared_state() if observed in self.cells else sampler.state()
             here |= {sampler_path(program, sampler, n): compact(a) for n, a in shared.items()}
         rows = {path: places[path] for path in away}
-        return InParts(here, away, partial(self._write, worker.write_state, rows), whole)
+        return InParts(here, away, partial(self._write, Shard.write_state, rows), whole)
 
     def data_in_parts(self, here: Group, whole: Callable[[], Group]) -> InParts:
         """The data of the chain, of which the workers write their rows."""
-        return InParts(here, {}, partial(self._write, worker.write_data, list(self.cells)), whole)
+        return InParts(here, {}, partial(self._write, Shard.write_data, list(self.cells)), whole)
 
-    def _write(self, function: Any, what: Any, probe: Path, stem: str) -> list[WrittenPart] | None:
+    def _write(self, method: Any, what: Any, probe: Path, stem: str) -> list[WrittenPart] | None:
         """The parts, or None, and a warning, if a worker wrote none."""
-        answers = self.log.ask(function, probe, stem, what)
+        answers = self.ask(method, probe, stem, what)
         blind = [number for number, answer in enumerate(answers) if answer is None]
         if not blind:
             return answers

@@ -1,9 +1,4 @@
-"""The plate: the dim whose rows are spread over workers, and where its shards begin.
-
-A step goes to the workers if it is local along the plate (`Step.local`), if what makes it can draw
-a part of the rows (`pgbn.engine.plan.MadeStep`), and if no rule of a user has a say in it. All
-others are run by the driver, with the rows that they read.
-"""
+"""The plate: the dim whose rows are spread over workers, and where its shards begin."""
 
 from __future__ import annotations
 
@@ -15,9 +10,7 @@ from numpy.typing import NDArray
 
 from pgbn.engine.compile.program import Program
 from pgbn.engine.data.nonzero import CoordinateCells
-from pgbn.network.steps import Step
 from pgbn.network.terms import Factor
-from pgbn.nodes.rules.registry import is_own, is_own_rule
 from pgbn.samplers.executor import ROW_BLOCK
 
 TABLES = ("values", "counts", "drawn", "latent_counts")  # of a program
@@ -57,20 +50,6 @@ def _mixes(plate: str, factor: Factor) -> bool:
     own = factor.own_dims or factor.dims
     return any((here == plate) != (mine == plate)
                for here, mine in zip(factor.dims, own, strict=True))  # fmt: skip
-
-
-def is_shared_out(program: Program, step: Step, plate: str) -> bool:
-    """Whether the workers can run a step that draws a part of the rows by itself."""
-    node, wiring = program.network.nodes[step.node], program.wiring
-    rules = wiring.connections.rules_of(node).values() if step.upward else ()
-    sources = () if step.upward else wiring.sources[node.name]
-    return (
-        step.local(plate)
-        and program.storage[node.name][0] == plate
-        and not is_own(type(node))
-        and not any(is_own_rule(rule) for rule in (*rules, *(s.rule for s in sources)))
-        and all(rule.drawn is None or plate in rule.drawn(node) for rule in rules)
-    )
 
 
 def axis_of(program: Program, plate: str, place: Place) -> int | None:

@@ -1,7 +1,8 @@
 """What a worker does: it has the rows of a shard, as a program of fewer rows, and runs its steps.
 
-A worker is asked four things, each with its state first, in which every chain has a `Shard` under
-its name: `build` a shard, `work` on it, `look` at it, and `forget` it. Only `work` changes it.
+A worker is asked to `build` a shard, to `call` a method of it, and to `forget` it. Each has the
+state of the worker first, in which every chain has a `Shard` under its name. Of the methods, only
+`Shard.follow` and `Shard.work` change a shard.
 """
 
 from __future__ import annotations
@@ -17,8 +18,8 @@ from numpy.typing import NDArray
 
 from pgbn.engine.compile.products import PartSizes
 from pgbn.engine.compile.program import Program
+from pgbn.engine.data.cells import StoredCells
 from pgbn.engine.data.nonzero import Cells, CoordinateCells
-from pgbn.engine.data.stored_cells import StoredPart
 from pgbn.engine.first_layer.base import FirstLayer
 from pgbn.engine.first_layer.choice import FirstCounts, samplers_of
 from pgbn.engine.run.bound_steps import BoundStep, arrange
@@ -34,6 +35,7 @@ from pgbn.storage.arrays import WrittenPart, write_part
 from pgbn.storage.sparse import compact
 
 WorkerState = dict[str, "Shard"]
+Worked = tuple[Collection[str] | None, dict[str, NDArray[Any]]]
 LOADINGS, TOPICS, SAMPLER = "loadings", "topics", "sampler"  # places that are in no table
 
 
@@ -46,7 +48,6 @@ class Spec:
     sizes: dict[str, int]
     layer1: str
     kernels: bool
-    schedule: tuple[Step, ...]
     seed: int
     number: int
     threads: int
@@ -78,13 +79,17 @@ class Shard:
         self.program.first_layers = samplers_of(self.program, spec.layer1)
         self.begun: set[str] = set()  # samplers that have labels, or counts
         self.steps: dict[int, BoundStep] = {}  # by their bases
-        follow(self, spec.schedule)
 
     @property
     def samplers(self) -> list[FirstLayer]:
         """The samplers of data that have the plate."""
         program, plate = self.program, self.spec.plate
         return [s for name, s in program.first_layers.items() if plate in program.storage[name]]
+
+    def follow(self, schedule: Iterable[Step]) -> None:
+        """Take the steps of a schedule from now on."""
+        steps, later = arrange(self.program, schedule, self.spec.seed, self.spec.number)
+        self.steps = {s.base: s for s in (*steps, *later.values())}
 
     def places(self) -> list[tuple[Place, bool]]:
         """What is in the tables, and whether it has rows."""
@@ -93,10 +98,9 @@ class Shard:
         return [(place, axis_of(program, plate, place) is not None) for place in every]
 
     def read(self, place: Place) -> NDArray[Any]:
-        """An array of a table."""
+        """The rows of an array of a table."""
         table, key = place
-        array: NDArray[Any] = getattr(self.program, table)[key]
-        return array
+        return np.ascontiguousarray(getattr(self.program, table)[key])
 
     def put(self, arrays: Mapping[Place, Any]) -> None:
         """Take arrays. φ as it was drawn stays in memory that all workers of a machine read;
@@ -107,8 +111,111 @@ class Shard:
             else:
                 getattr(self.program, table)[key] = np.array(array)
 
+    # ---- work -------------------------------------------------------------------------
 
-# ---- what a worker is asked ---------------------------------------------------------------------
+    def work(
+        self,
+        shared: Mapping[Place, Any],
+        own: Mapping[Place, Any],
+        method: Callable[..., Worked] | None = None,
+        *args: Any,
+    ) -> Reply:
+        """Take arrays that all workers share, and rows of others; then call a ``method``, which
+        gives the nodes whose steps were run (all, if None), and counts of topics."""
+        began = time.perf_counter()
+        self.put(shared)
+        self.put(own)
+        if method is None:
+            return Reply([], {}, 0.0)
+        nodes, topics = method(self, *args)
+        kept, share = [], {(TOPICS, each): _sparse(counts) for each, counts in topics.items()}
+        for (table, key), has_rows in self.places():
+            node = key if isinstance(key, str) else key[0]
+            if has_rows and (nodes is None or node in nodes):
+                kept.append((table, key))
+            elif not has_rows and table == "counts" and nodes is not None and node in nodes:
+                share[table, key] = self.read((table, key))
+        return Reply(kept, share, time.perf_counter() - began)
+
+    def run_steps(self, jobs: Sequence[tuple[int, int]]) -> Worked:
+        """Run steps, which are named by their bases, each with its key."""
+        nodes: set[str] = set()
+        topics: dict[str, NDArray[Any]] = {}
+        for base, key in jobs:
+            bound = self.steps[base]
+            bound.run(key)
+            nodes.add(bound.step.node)
+            if isinstance(bound.run, FirstCounts):
+                topics |= _topics(bound.run.sampler)
+        return nodes, topics
+
+    def start(self, observed: str, key: int) -> Worked:
+        """Begin a sampler of the first layer."""
+        self.program.first_layers[observed].start(key)
+        self.begun.add(observed)
+        return None, {}
+
+    def restore(self, rows: Mapping[Place, Any], *shared: Mapping[Place, Any]) -> Worked:
+        """Continue from a `row_state` and, after it, what all workers share."""
+        self.put({place: array for place, array in rows.items() if place[0] != SAMPLER})
+        topics: dict[str, NDArray[Any]] = {}
+        for sampler in self.samplers:
+            state = {key[1]: array for (table, key), array in rows.items()
+                     if table == SAMPLER and key[0] == sampler.observed}  # fmt: skip
+            if state:
+                if sampler.observed not in self.begun:
+                    sampler.hold(begun=False)
+                    sampler.make_room()
+                    self.begun.add(sampler.observed)
+                sampler.restore_rows(state)
+                topics |= _topics(sampler)
+        for arrays in shared:
+            self.put(arrays)
+        return None, topics
+
+    # ---- what changes nothing ---------------------------------------------------------
+
+    def row_state(self) -> dict[Place, NDArray[Any]]:
+        """All arrays that have rows, from which `restore` continues. Counts that a sampler of the
+        first layer makes from its own state are none of them."""
+        made = {(s.observed, node) for s in self.samplers
+                for node in (s.pattern.loadings, s.pattern.scores)}  # fmt: skip
+        out = {place: self.read(place) for place, has_rows in self.places()
+               if has_rows and place[1] not in made}  # fmt: skip
+        for sampler in self.samplers:
+            if sampler.observed in self.begun:
+                own = sampler.row_state().items()
+                out |= {(SAMPLER, (sampler.observed, name)): array for name, array in own}
+        return out
+
+    def sampler_rows(self, observed: str) -> dict[str, NDArray[Any]]:
+        """The rows of the state of a sampler of the first layer."""
+        return self.program.first_layers[observed].row_state()
+
+    def write_state(
+        self, probe: Path, stem: str, places: Mapping[str, Place]
+    ) -> WrittenPart | None:
+        """Write the rows of a state to a file in the folder of the probe: arrays of tables by their
+        paths, and those of samplers of the first layer."""
+        arrays = {path: compact(as_stored(place[0], self.read(place)))
+                  for path, place in places.items()}  # fmt: skip
+        for sampler in self.samplers:
+            for name, array in sampler.row_state().items():
+                arrays[sampler_path(self.program, sampler, name)] = compact(array)
+        return write_part(probe, stem, self.rows, arrays)
+
+    def write_data(self, probe: Path, stem: str, names: Sequence[str]) -> WrittenPart | None:
+        """Write the cells of the rows; all parts together are as `cell_arrays` of all rows."""
+        arrays: Group = {}
+        for own in names:
+            cells = self.program.cells[own]
+            arrays |= cell_arrays(own, cells)
+            starts = cells.starts + cells.before
+            arrays[f"{own}/indptr"] = starts[1:] if self.rows[0] else starts
+        return write_part(probe, stem, self.rows, arrays)
+
+
+# ---- what a worker is asked ----
 
 
 def build(state: WorkerState, name: str, spec: Spec, first: int, cells: Any, indexes: Any) -> None:
@@ -116,35 +223,9 @@ def build(state: WorkerState, name: str, spec: Spec, first: int, cells: Any, ind
     state[name] = Shard(spec, first, {n: own_cells(cell) for n, cell in cells.items()}, indexes)
 
 
-def work(
-    state: WorkerState,
-    name: str,
-    shared: Mapping[Place, Any],
-    own: Mapping[Place, Any],
-    function: Callable[..., Any] | None = None,
-    *args: Any,
-) -> Reply:
-    """Take arrays that all workers share, and rows of others; then call ``function(shard, *args)``,
-    which gives the nodes whose steps were run (all, if None), and counts of topics."""
-    shard, began = state[name], time.perf_counter()
-    shard.put(shared)
-    shard.put(own)
-    if function is None:
-        return Reply([], {}, 0.0)
-    nodes, topics = function(shard, *args)
-    kept, share = [], {(TOPICS, each): _sparse(counts) for each, counts in topics.items()}
-    for (table, key), has_rows in shard.places():
-        node = key if isinstance(key, str) else key[0]
-        if has_rows and (nodes is None or node in nodes):
-            kept.append((table, key))
-        elif not has_rows and table == "counts" and nodes is not None and node in nodes:
-            share[table, key] = shard.read((table, key))
-    return Reply(kept, share, time.perf_counter() - began)
-
-
-def look(state: WorkerState, name: str, function: Callable[..., Any], *args: Any) -> Any:
-    """The result of ``function(shard, *args)``, by which nothing changes."""
-    return function(state[name], *args)
+def call(state: WorkerState, name: str, method: Callable[..., Any], *args: Any) -> Any:
+    """What a method of the shard gives."""
+    return method(state[name], *args)
 
 
 def forget(state: WorkerState, name: str) -> None:
@@ -152,61 +233,9 @@ def forget(state: WorkerState, name: str) -> None:
     state.pop(name, None)
 
 
-def can_read(state: WorkerState, parts: Sequence[StoredPart]) -> bool:
+def can_read(state: WorkerState, parts: Sequence[StoredCells]) -> bool:
     """Whether the folders of some data are seen here."""
     return all(part.can_be_read() for part in parts)
-
-
-# ---- work ---------------------------------------------------------------------------------------
-
-
-Worked = tuple[Collection[str] | None, dict[str, NDArray[Any]]]
-
-
-def follow(shard: Shard, schedule: Iterable[Step]) -> Worked:
-    """Take the steps of a schedule from now on."""
-    steps, later = arrange(shard.program, schedule, shard.spec.seed, shard.spec.number)
-    shard.steps = {s.base: s for s in (*steps, *later.values())}
-    return (), {}
-
-
-def run_steps(shard: Shard, jobs: Sequence[tuple[int, int]]) -> Worked:
-    """Run steps, which are named by their bases, each with its key."""
-    nodes: set[str] = set()
-    topics: dict[str, NDArray[Any]] = {}
-    for base, key in jobs:
-        bound = shard.steps[base]
-        bound.run(key)
-        nodes.add(bound.step.node)
-        if isinstance(bound.run, FirstCounts):
-            topics |= _topics(bound.run.sampler)
-    return nodes, topics
-
-
-def start(shard: Shard, observed: str, key: int) -> Worked:
-    """Begin a sampler of the first layer."""
-    shard.program.first_layers[observed].start(key)
-    shard.begun.add(observed)
-    return None, {}
-
-
-def restore(shard: Shard, rows: Mapping[Place, Any], *shared: Mapping[Place, Any]) -> Worked:
-    """Continue from a `row_state` and, after it, what all workers share."""
-    shard.put({place: array for place, array in rows.items() if place[0] != SAMPLER})
-    topics: dict[str, NDArray[Any]] = {}
-    for sampler in shard.samplers:
-        state = {key[1]: array for (table, key), array in rows.items()
-                 if table == SAMPLER and key[0] == sampler.observed}  # fmt: skip
-        if state:
-            if sampler.observed not in shard.begun:
-                sampler.hold(begun=False)
-                sampler.make_room()
-                shard.begun.add(sampler.observed)
-            sampler.restore_rows(state)
-            topics |= _topics(sampler)
-    for arrays in shared:
-        shard.put(arrays)
-    return None, topics
 
 
 def _topics(sampler: FirstLayer) -> dict[str, NDArray[Any]]:
@@ -223,62 +252,6 @@ def _sparse(counts: NDArray[Any]) -> Any:
     return places.astype(kind), flat[places]
 
 
-# ---- looks --------------------------------------------------------------------------------------
-
-
-def read(shard: Shard, place: Place) -> NDArray[Any]:
-    """The rows of an array."""
-    return np.ascontiguousarray(shard.read(place))
-
-
-def row_state(shard: Shard) -> dict[Place, NDArray[Any]]:
-    """All arrays that have rows, from which `restore` continues. Counts that a sampler of the first
-    layer makes from its own state are none of them."""
-    made = {(s.observed, node) for s in shard.samplers
-            for node in (s.pattern.loadings, s.pattern.scores)}  # fmt: skip
-    out = {place: shard.read(place) for place, has_rows in shard.places()
-           if has_rows and place[1] not in made}  # fmt: skip
-    for sampler in shard.samplers:
-        if sampler.observed in shard.begun:
-            own = sampler.row_state().items()
-            out |= {(SAMPLER, (sampler.observed, name)): array for name, array in own}
-    return out
-
-
-def sampler_rows(shard: Shard, observed: str) -> dict[str, NDArray[Any]]:
-    """The rows of the state of a sampler of the first layer."""
-    return shard.program.first_layers[observed].row_state()
-
-
-def sampler_shapes(shard: Shard, observed: str) -> dict[str, tuple[int, ...]]:
-    """The shapes of these."""
-    return {name: array.shape for name, array in sampler_rows(shard, observed).items()}
-
-
-def write_state(
-    shard: Shard, probe: Path, stem: str, places: Mapping[str, Place]
-) -> WrittenPart | None:
-    """Write the rows of a state to a file in the folder of the probe: arrays of tables by their
-    paths, and those of samplers of the first layer."""
-    arrays = {path: compact(as_stored(place[0], shard.read(place)))
-              for path, place in places.items()}  # fmt: skip
-    for sampler in shard.samplers:
-        for name, array in sampler.row_state().items():
-            arrays[sampler_path(shard.program, sampler, name)] = compact(array)
-    return write_part(probe, stem, shard.rows, arrays)
-
-
-def write_data(shard: Shard, probe: Path, stem: str, names: Sequence[str]) -> WrittenPart | None:
-    """Write the cells of the rows; all parts together are as `cell_arrays` of all rows."""
-    arrays: Group = {}
-    for own in names:
-        cells = shard.program.cells[own]
-        arrays |= cell_arrays(own, cells)
-        starts = cells.starts + cells.before
-        arrays[f"{own}/indptr"] = starts[1:] if shard.rows[0] else starts
-    return write_part(probe, stem, shard.rows, arrays)
-
-
 def cell_arrays(name: str, cells: Cells) -> Group:
     """The cells of a node as arrays of a file."""
     out = {f"{name}/indptr": cells.starts, f"{name}/indices": compact(cells.indices)}
@@ -290,9 +263,9 @@ def cell_arrays(name: str, cells: Cells) -> Group:
     return out
 
 
-def own_cells(cells: Cells | StoredPart) -> Cells:
+def own_cells(cells: Cells) -> Cells:
     """Cells that are this worker's own; those in a folder are read."""
-    if isinstance(cells, StoredPart):
+    if isinstance(cells, StoredCells):
         return cells.read()
     cells.starts, cells.indices = np.array(cells.starts), np.array(cells.indices)
     cells.values = np.array(cells.values)

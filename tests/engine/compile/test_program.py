@@ -8,7 +8,7 @@ import pytest
 import pgbn
 import pgbn as pg
 from pgbn.engine.compile.program import Pool
-from pgbn.engine.run.run_plan import free_dims
+from pgbn.engine.run.sampling import free_dims
 from tests.helpers.refusals import check_refused
 
 

@@ -14,7 +14,6 @@ import scipy.sparse as sp
 import pgbn
 from pgbn import DataError, Gamma, Mix, Network, Poisson
 from pgbn.engine.compile import products
-from pgbn.engine.data.cells import is_coordinates, read_coordinates
 from pgbn.testing import geweke
 from tests.helpers.refusals import Case, check_refused
 
@@ -57,16 +56,6 @@ def test_a_place_that_is_named_twice_adds_up() -> None:
     assert np.array_equal(chain.program.cells["y"].dense()[0], 2 * Y)
 
 
-def test_what_is_given_by_coordinates() -> None:
-    assert is_coordinates(COO)
-    assert not is_coordinates(sp.dok_array((2, 2)))
-    assert not is_coordinates(sp.eye_array(3))
-    assert not is_coordinates(Y)
-    found = read_coordinates("y", ("a", "b"), {"a": [0, 4], "b": [1, 0]}, {"b": 7})
-    assert found.shape == (5, 7)
-    assert found.values.tolist() == [1, 1]
-
-
 class Compressed:
     """What arrays of the package ``sparse`` have in all of their formats."""
 
@@ -79,7 +68,6 @@ class Compressed:
 
 
 def test_all_formats_of_the_package_sparse_are_read() -> None:
-    assert is_coordinates(Compressed())
     chain = NET.chain({"y": Compressed()}, threads=1)
     assert np.array_equal(chain.program.cells["y"].dense()[0], Y)
 
@@ -93,6 +81,8 @@ def test_coordinates_of_a_matrix_are_a_matrix() -> None:
     x = Poisson("x", Gamma("g", 1.0, 1.0, dims="doc"), dims=("doc", "term"))
     chain = Network(x).chain({"x": {"doc": [1, 0], "term": [2, 2], "values": [3, 1]}}, threads=1)
     assert chain.program.cells["x"].dense()[0].tolist() == [[0, 0, 1], [0, 0, 3]]
+    dok = sp.dok_array(np.eye(2))  # a mapping, and no coordinates
+    assert Network(x).chain({"x": dok}, threads=1).program.cells["x"].dense().sum() == 2
 
 
 @pytest.mark.parametrize(

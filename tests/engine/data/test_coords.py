@@ -1,6 +1,9 @@
-"""Labels along dims, from data frames, xarray and ``coords=``."""
+"""Labels along dims, numbers of categories, and values that a user gives."""
 
 from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -8,9 +11,10 @@ import pytest
 import xarray as xr
 
 import pgbn as pg
-from pgbn.engine.data.coords import read_coords
+from pgbn import Categories, DataError, Dirichlet, Gamma, Network, Poisson
+from pgbn.engine.data.coords import given_arrays, read_coords, read_stack
 from pgbn.evaluation import HeldOut
-from tests.helpers.refusals import check_refused
+from tests.helpers.refusals import Case, check_refused
 
 NET = pg.zoo.pfa(2)
 TWO = pg.zoo.multimodal([2], {"x": "poisson", "y": "poisson"})
@@ -121,3 +125,142 @@ def test_numbers_of_categories_in_another_order() -> None:
     net.chain({"x": FRAME, "author": who})
     check_refused(lambda: net.chain({"x": FRAME, "author": who[::-1]}), pg.DataError,
                   ["author", "labels along 'doc'", "one order"])  # fmt: skip
+
+
+# ---- numbers of categories among the data ----
+
+QUICK: dict[str, Any] = {"burn_in": 2, "draws": 3, "progress": False, "threads": 1}
+G = [2, 0, 0, 2, 1]
+
+
+def network() -> Network:
+    author = Categories("author", dims="doc", of="writer")
+    scale, theta = Gamma("s", 4.0, 4.0, dims="doc"), Gamma("theta", 0.5, 2.0, dims=("writer", "k"))
+    phi = Dirichlet("phi", 0.8, over="term", dims="k")
+    x = Poisson("x", phi @ (scale * theta[author]), dims=("doc", "term"))
+    return Network(x, sizes={"k": 2})
+
+
+AUTHORS = network()
+X = AUTHORS.generate(given={"author": G}, sizes={"term": 3, "doc": 5}, seed=3)["x"]
+DATA = {"x": X, "author": G}
+
+
+def test_a_run_is_saved_and_loaded_with_its_categories(tmp_path: Path) -> None:
+    draws = AUTHORS.sample(DATA, **QUICK)
+    saved = AUTHORS.sample(DATA, **QUICK, save=tmp_path / "run")
+    assert np.array_equal(draws["theta"], saved["theta"])
+    again = pg.load(tmp_path / "run")
+    assert again.network.indexes["author"].tolist() == G
+    assert np.array_equal(draws.predict("x"), again.predict("x"))
+    assert draws.log_likelihood("x").shape == (1, 3, 5, 3)
+    chain = AUTHORS.chain(DATA, threads=1).sweep(2)
+    pg.save(chain, tmp_path / "chain")
+    other = pg.load(tmp_path / "chain")
+    assert np.array_equal(chain.sweep(2).values["theta"], other.sweep(2).values["theta"])
+
+
+def test_new_rows_bring_categories_of_their_own() -> None:
+    given = AUTHORS.generate(given={"author": G}, sizes={"term": 3, "doc": 5}, seed=3)
+    known: dict[str, Any] = {"theta": given["theta"], "phi": given["phi"]}
+    how: dict[str, Any] = {"burn_in": 3, "samples": 4, "keep": "draws", "threads": 1}
+    whole = AUTHORS.infer(DATA, known, **how)
+    order = [3, 1]
+    part = AUTHORS.infer({"x": X[order], "author": np.array(G)[order]}, known, **how)
+    assert np.array_equal(whole["s"][order], part["s"])
+    other = AUTHORS.infer({"x": X[order], "author": [1, 1]}, known, **how)
+    assert not np.array_equal(other["s"], part["s"])
+    assert part.to_draws().predict("x").shape == (1, 4, 2, 3)
+
+
+def test_an_expression_with_categories_can_be_kept() -> None:
+    nodes = {node.name: node for node in AUTHORS}
+    author = AUTHORS.categories["author"]
+    draws = AUTHORS.sample(
+        DATA, **QUICK, keep={"theta": nodes["theta"], "own": nodes["theta"][author]}
+    )
+    assert np.array_equal(draws["own"], draws["theta"][:, :, G])
+
+
+def _with(**data: Any) -> Any:
+    return AUTHORS.sample({"x": X} | data, **QUICK)
+
+
+NO_NUMBERS: dict[str, Case] = {
+    "none": (_with, DataError, ["author", "with the data", "with_indexes(author="]),
+    "too few": (lambda: _with(author=[0]), DataError, ["1 numbers along 'doc'", "size 5"]),
+    "too large": (
+        lambda: AUTHORS.with_sizes(writer=2).sample(DATA, **QUICK),
+        DataError,
+        ["has the number 2", "'writer' has size 2", "from 0 to 1"],
+    ),
+    "none of new rows": (
+        lambda: AUTHORS.infer({"x": X}, _with(author=G)),
+        DataError,
+        ["'author'", "new rows", "each doc"],
+    ),
+    "too few of new rows": (
+        lambda: AUTHORS.infer({"x": X, "author": [0, 1]}, _with(author=G)),
+        DataError,
+        ["2 numbers along 'doc'", "5 rows"],
+    ),
+}
+
+
+@pytest.mark.parametrize("case", NO_NUMBERS)
+def test_numbers_that_are_refused(case: str) -> None:
+    check_refused(*NO_NUMBERS[case])
+
+
+# ---- values that a user gives: single ones and draws, by position and by name ----
+
+TOPICS = pg.Dirichlet("phi", 0.5, over="term", dims="topic")
+WORDS = pg.Poisson("x", 1.0, dims="term")
+VALUE = np.array([[0.25, 0.75], [0.5, 0.5], [1.0, 0.0]])
+
+
+@pytest.mark.parametrize("lead", [(), (4,), (2, 4)])
+def test_the_dims_of_draws_come_first(lead):
+    stack, found = read_stack(TOPICS, np.broadcast_to(VALUE, (*lead, 3, 2)))
+    assert found == lead
+    assert stack.shape == (int(np.prod(lead)), 3, 2)
+    assert np.array_equal(stack[-1], VALUE)
+
+
+def test_dims_go_by_name():
+    array = xr.DataArray(
+        np.stack([VALUE, VALUE[::-1]], axis=-1)[None], dims=("chain", "topic", "term", "draw")
+    )
+    stack, lead = read_stack(TOPICS, array)
+    assert lead == (1, 2)
+    assert np.array_equal(stack[1], VALUE[::-1])
+
+
+@pytest.mark.parametrize(
+    ("node", "value", "words"),
+    [
+        (TOPICS, VALUE[0], r"shape \(2,\)"),
+        (TOPICS, np.ones((1, 1, 1, 3, 2)), "draw, or chain and draw"),
+        (TOPICS, np.ones((0, 3, 2)), r"shape \(0, 3, 2\)"),
+        (TOPICS, [[np.inf, 1.0]], "the value inf"),
+        (TOPICS, VALUE * 2, "sums to 2"),
+        (WORDS, [0.5, 1.0], "'x' has"),
+        (WORDS, [[1], [1, 2]], "unequal"),
+    ],
+)
+def test_values_that_are_refused(node, value, words):
+    with pytest.raises(DataError, match=words):
+        read_stack(node, value)
+
+
+def test_chains_and_new_rows_are_no_draws():
+    """They have values, and were taken for draws, to end in an error of Python."""
+    net, counts = pg.zoo.pfa(2), np.ones((2, 3), int)
+    chain = net.chain({"x": counts})
+    rows = net.infer({"x": counts}, given=chain.values, burn_in=1, samples=1)
+    for given in (chain, rows):
+        with pytest.raises(DataError, match=rf"given is a {type(given).__name__}.*\.values"):
+            net.infer({"x": counts}, given=given)
+    assert given_arrays(None) == {}
+    with pytest.raises(DataError, match="given=5: give a dict"):
+        given_arrays(5)

@@ -1,4 +1,4 @@
-"""Sampling that is saved as it goes, and chains side by side: the same bits as without."""
+"""Sampling: what is kept, saved as it goes, stopped and resumed, and chains side by side."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -17,16 +18,29 @@ import pytest
 
 import pgbn
 from pgbn import zoo
+from pgbn.engine.run import sampling
 from pgbn.engine.run.chain import Chain
 from pgbn.engine.run.progress import Event
-from pgbn.engine.run.run_plan import RunPlan, read_keep
-from pgbn.engine.run.sampling import resume_sampling, sample_saved
-from pgbn.storage.runner import Timing
+from pgbn.engine.run.sampling import (
+    Keep,
+    RunningChain,
+    RunPlan,
+    SavedRun,
+    read_keep,
+    resume_sampling,
+    run_facts,
+    sample_saved,
+)
+from pgbn.storage import runner
+from pgbn.storage.archive import read_manifest
+from pgbn.storage.runner import Rhythm, Runner, Timing
 from pgbn.storage.stopping import Interrupted
 from tests.helpers.own_executor import Backwards
-from tests.helpers.small_data import counts
+from tests.helpers.saved_kinds import read_body, sign
+from tests.helpers.small_data import X, counts
+from tests.helpers.small_networks import rates_of_documents
 
-OFTEN = Timing(sweeps=1, share=1e9)
+NEVER, OFTEN = Timing(minutes=None), Timing(sweeps=1, share=1e9)
 SHAPE: dict[str, Any] = {"burn_in": 3, "draws": 5, "thin": 2, "chains": 3, "seed": 4}
 
 
@@ -47,7 +61,6 @@ RATE = {"r": PFA["r"], "rate": PFA["phi1"] @ PFA["theta1"], "twice": PFA["r"] * 
 
 CASES: dict[str, tuple[Callable[[], pgbn.Network], Callable[[], Any], dict[str, Any]]] = {
     "collapsed": (lambda: zoo.pgbn([4, 3]), counts, {"layer1": "collapsed"}),
-    "blocked": (lambda: zoo.pfa(3), counts, {"layer1": "blocked"}),
     "composed": (lambda: zoo.pfa(3), counts, {"layer1": "composed"}),
     "some nodes": (lambda: zoo.lda(3), counts, {"keep": ["phi"]}),
     "missing cells": (lambda: zoo.pfa(3), masked, {"keep": ["x", "r"]}),
@@ -138,21 +151,22 @@ def test_a_signal_to_chains_side_by_side_in_memory() -> None:
     np.testing.assert_array_equal(draws["r"], whole["r"][:, :number])
 
 
-def test_faults_of_a_callback_are_passed_on() -> None:
-    def fail(event: Event) -> None:
-        raise RuntimeError("enough")
-
-    with pytest.raises(RuntimeError, match="enough"):
-        zoo.pfa(3).sample({"x": counts()}, **SHAPE, parallel=3, callback=fail)
-
-
 @pytest.mark.parametrize(("options", "says"), [
     ({"parallel": 0}, "parallel=0 must be an integer of at least 1"),
     ({"parallel": 2, "callback": 3}, "callback=3"),
+    ({"parallel": 2, "executor": Backwards()}, "parallel=2, executor="),
     ({"save": "new", "minutes": -1}, "minutes=-1"),
-    ({"save": "new", "keep": ["thetA1"]}, "Did you mean 'theta1'"),
-    ({"save": "new", "keep": ["x"]}, "no missing cells"),
-    ({"save": "new", "draws": 0}, "draws=0"),
+    ({"save": "new", "keep": ["thetA1"]}, "keep: 'thetA1'.*Did you mean 'theta1'"),
+    ({"save": "new", "keep": ["x"]}, "keep: the data of 'x' have no missing cells"),
+    ({"keep": "x"}, "keep: the data of 'x' have no missing cells"),
+    ({"keep": 3}, "keep=3.*list"),
+    ({"save": "new", "draws": 0}, "draws=0.*at least 1"),
+    ({"draws": None}, "draws=None"),
+    ({"burn_in": -1}, "burn_in=-1.*at least 0"),
+    ({"burn_in": "a"}, "burn_in='a'"),
+    ({"thin": 0}, "thin=0.*at least 1"),
+    ({"chains": 2.5}, "chains=2.5"),
+    ({"save": "new", "chains": 10**12}, "chains=1000000000000 would need"),
     ({"save": "file"}, "file is a file"),
     ({"parallel": 2, "draws": 10**12}, "would need"),
     ({"parallel": 2, "seed": -1}, "seed=-1"),
@@ -161,6 +175,7 @@ def test_what_is_refused_before_any_work(
     options: dict[str, Any], says: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(Chain, "sweep", lambda *_: pytest.fail("a sweep was run"))
     Path("file").write_text("")
     arguments = {"burn_in": 1, "draws": 1, "chains": 2, **options}
     with pytest.raises(pgbn.PgbnError, match=says):
@@ -184,8 +199,6 @@ def test_an_executor_of_ones_own(tmp_path: Path) -> None:
     same(pgbn.resume(tmp_path, executor=second), whole)
     assert first.used["rows"]
     assert second.used["rows"]
-    with pytest.raises(pgbn.DataError, match="parallel=2, executor="):
-        net.sample(data, **SHAPE, parallel=2, executor=first)
 
 
 def kills(folder: Path, number: int, seed: int, seconds: float) -> dict[str, int]:
@@ -205,3 +218,239 @@ def test_kills_of_every_method_that_writes(number: int, tmp_path: Path) -> None:
     report = kills(tmp_path, number, 1, 600.0 * number)
     assert len(report) == 7
     assert min(report.values()) >= number
+
+
+# ---- what Ctrl-C leaves: the draws that were kept ----
+
+
+def press_at(sweep: int) -> Any:
+    def press(event: Event) -> None:
+        if event.done == sweep:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    return press
+
+
+@pytest.mark.parametrize(("sweep", "kept"), [(4, 1), (5, 1), (8, 3), (9, 3)])
+def test_sampling_keeps_the_draws_before_the_stop(sweep: int, kept: int) -> None:
+    network, data = zoo.pfa(3), {"x": counts()}
+    whole = network.sample(data, 2, 5, thin=2, threads=1)
+    with pytest.warns(
+        pgbn.PgbnWarning, match=rf"sweep {sweep} of 12: {kept} of 5 draws"
+    ) as received:
+        draws = network.sample(data, 2, 5, thin=2, threads=1, callback=press_at(sweep))
+    assert len(received) == 1
+    assert draws.interrupted
+    assert not whole.interrupted
+    assert not draws.unfinished
+    for name, value in whole.values.items():
+        np.testing.assert_array_equal(draws[name], value[:, :kept])
+    assert draws.chain is not None
+    assert draws.chain.sweeps == sweep
+
+
+def test_sampling_keeps_whole_chains_and_the_rest() -> None:
+    network, data = zoo.pfa(3), {"x": counts()}
+    whole = network.sample(data, 1, 4, chains=3, threads=1)
+    with pytest.warns(pgbn.PgbnWarning, match="6 of 12 draws"):
+        draws = network.sample(data, 1, 4, chains=3, threads=1, callback=press_at(8))
+    np.testing.assert_array_equal(draws["r"], whole["r"][:1])
+    np.testing.assert_array_equal(draws.unfinished["r"], whole["r"][1:2, :2])
+
+
+def test_a_stop_in_the_middle_of_a_sweep_keeps_the_draws() -> None:
+    """Ctrl-C twice: the chain is not to be used, the draws are."""
+
+    def twice(event: Event) -> None:
+        if event.done == 4:
+            os.kill(os.getpid(), signal.SIGINT)
+            os.kill(os.getpid(), signal.SIGINT)
+
+    with pytest.warns(pgbn.PgbnWarning, match="1 of 5 draws"):
+        draws = zoo.pfa(3).sample({"x": counts()}, 2, 5, threads=1, callback=twice)
+    assert draws.interrupted
+    assert draws.chain is None
+
+
+def test_ctrl_c_at_the_last_sweep_changes_nothing() -> None:
+    draws = zoo.pfa(3).sample({"x": counts()}, 2, 5, threads=1, callback=press_at(7))
+    assert not draws.interrupted
+    assert draws["r"].shape[:2] == (1, 5)
+
+
+# ---- what a run keeps in its folder ----
+
+PLAN = RunPlan(2, 6, 1, 2, 1, ("r", "theta1"))
+
+
+def begun(folder: Path) -> SavedRun:
+    store = SavedRun(Runner(folder, "run", asdict(PLAN), NEVER), PLAN, 1)
+    chains = (Chain.of_data(zoo.pfa(3), {"x": counts()}, 1, n, threads=1) for n in range(2))
+    store.begin(chains, lambda chain: {})
+    return store
+
+
+def advance(store: SavedRun, at: RunningChain, sweeps: int) -> None:
+    for _ in range(sweeps):
+        at.chain.sweep()
+        at.keep_draw()
+        store.after_sweep(at)
+
+
+def test_a_commit_keeps_what_others_wrote(tmp_path: Path) -> None:
+    store = begun(tmp_path)
+    first, second = store.open(0), store.open(1)
+    advance(store, first, 5)
+    store.commit(first)
+    assert (store.sweeps(0), store.sweeps(1)) == (5, 0)
+    assert first.waiting == {}
+    assert pgbn.load(tmp_path)["r"].shape == (2, 0, 3)
+    files = set(read_manifest(tmp_path)["files"])
+    advance(store, second, 4)
+    store.commit(second)
+    assert len(files & set(read_manifest(tmp_path)["files"])) == len(files) - 2  # state and trace
+    found = pgbn.load(tmp_path)
+    assert found.interrupted
+    expected = zoo.pfa(3).sample({"x": counts()}, 2, 2, chains=2, seed=1, threads=1)
+    np.testing.assert_array_equal(found["theta1"], expected["theta1"])
+    facts = run_facts(read_manifest(tmp_path)["content"])
+    assert (facts["sweeps"], facts["draws so far"], facts["of"]) == ([5, 4], [3, 2], 8)
+
+
+def test_draws_that_wait_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A long run needs no memory for its draws, though no checkpoint is due."""
+    monkeypatch.setattr(sampling, "BLOCK_BYTES", 1000)
+    store = begun(tmp_path)
+    at = store.open(0)
+    most = 0
+    for _ in range(8):
+        advance(store, at, 1)
+        most = max(most, at.bytes)
+    assert most < 1000 + 8 * counts().shape[0] * 4
+    assert store.sweeps(0) > 2
+
+
+def test_files_that_are_gone(tmp_path: Path) -> None:
+    """The data are written again; of a lost block or state, the file is named."""
+    store = begun(tmp_path)
+    at = store.open(0)
+    groups = read_manifest(tmp_path)["groups"]
+    (tmp_path / groups["data"]).unlink()
+    advance(store, at, 3)
+    store.commit(at)
+    assert store.open(0).chain.sweeps == 3
+    (tmp_path / groups["state/1"]).unlink()
+    advance(store, at, 1)
+    with pytest.raises(
+        pgbn.StorageError, match=rf"{groups['state/1']} of this run is gone.*resume"
+    ):
+        store.commit(at)
+
+
+def test_a_full_disk_is_told_and_the_draws_wait(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = begun(tmp_path)
+    store.runner.rhythms[0] = Rhythm(Timing(sweeps=1, share=1e9))
+    at, real, full = store.open(0), runner.write, [True]
+
+    def write(*arguments: Any) -> Any:
+        if full[0]:
+            raise pgbn.StorageError("No space left on device")
+        return real(*arguments)
+
+    monkeypatch.setattr(runner, "write", write)
+    with pytest.warns(pgbn.PgbnWarning, match="the run goes on: No space left"):
+        advance(store, at, 5)
+    assert len(at.waiting["r"]) == 3
+    full[0] = False
+    advance(store, at, 1)
+    assert store.sweeps(0) == 6
+    assert at.waiting == {}
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda c: c["settings"].update(chains=5000), "5000 chains, but the states of"),
+        (lambda c: c["settings"].update(chains=10**15), "chains=1000000000000000 would need"),
+        (lambda c: c["settings"].update(chains=1), "1 chains, but the states of"),
+        (lambda c: c["chains"].update({"-1": c["chains"].pop("1")}), "but the states of"),
+        (lambda c: c["chains"]["0"].update(sweeps=99), "chain 0 has more sweeps than 8"),
+        (lambda c: c["chains"]["0"].update(sweeps=-1), "sweeps of chain 0=-1"),
+        (
+            lambda c: c["settings"].update(keep=["r", "THETA1"]),
+            "the draws are not those of r, THETA1",
+        ),
+        (lambda c: c["settings"].update(keep=["r"]), "the draws are not those of r"),
+        (lambda c: c["layout"].update(r=[[]]), "the draws are not those of"),
+        (lambda c: c["layout"].update(r=[3, []]), "damaged: layout/r/0 is 3"),
+        (lambda c: c["layout"].update(r=3), "damaged: layout/r is 3"),
+        (lambda c: c["entries"].update(r=3), "damaged: entries/r is 3"),
+        (lambda c: c["entries"].pop("r"), "the draws are not those of"),
+        (lambda c: c["entries"].update(r=[4]), "chain 0 is not one of this run"),
+        (lambda c: c["chains"]["0"].update(number=2000), "chain 0 is not one of this run"),
+    ],
+)
+def test_a_forged_run_is_refused_before_any_sweep(tmp_path: Path, change: Any, words: str) -> None:
+    """With more chains it made a list for each; others ended in a KeyError in the end."""
+    begun(tmp_path)
+    body = read_body(tmp_path)
+    content = body["content"]
+    change({"settings": content["settings"], **content["object"]})
+    sign(tmp_path, body)
+    with pytest.raises(pgbn.StorageError, match=words) as caught:
+        pgbn.resume(tmp_path, progress=False)
+    assert str(tmp_path) in str(caught.value)
+
+
+# ---- what is kept, and how long samplers take ----
+
+
+def test_expressions_survive_a_file() -> None:
+    net = zoo.pgbn([4, 3])
+    theta, phi = net["theta2"], net["phi2"]
+    weight = pgbn.Constant([1.0, 2.0, 0.5], dims="topic2")
+    asked = {"theta2": theta, "shape": phi @ theta, "sum": weight @ theta}
+    keep = read_keep(net, asked)
+    again = Keep.from_json(net, keep.names, json.loads(json.dumps(keep.json())))
+    chain = net.chain({"x": counts()}, seed=1, threads=1).sweep(2)
+    value = chain.select(["phi2"])
+    one, two = keep.reader(chain)(), again.reader(chain)()
+    assert list(one) == list(two) == list(asked)
+    for name in asked:
+        np.testing.assert_array_equal(one[name], two[name])
+        assert one[name].shape == again.shape(name, chain.program.sizes)
+    np.testing.assert_allclose(one["shape"].T, one["theta2"] @ value["phi2"])
+    np.testing.assert_allclose(one["sum"], one["theta2"] @ [1.0, 2.0, 0.5])
+
+
+def test_numbers_that_do_not_depend_on_the_order_of_topics() -> None:
+    phi = np.random.default_rng(0).dirichlet(np.ones(5), 3)
+    number = read_keep(zoo.pfa(3), None).label_free
+    assert number("phi1", phi) == pytest.approx(number("phi1", phi[[2, 0, 1]]))
+    assert number("r", np.arange(4.0)) == 1.5
+
+
+def test_samplers_of_the_first_layer_are_timed():
+    data = np.random.default_rng(0).poisson(0.5, (6, 8))
+    found = pgbn.time_samplers(pgbn.zoo.pgbn([3, 2]), {"x": data}, burn_in=1, sweeps=2)
+    assert sorted(found) == ["blocked", "collapsed", "partial"]
+    assert list(found.values()) == sorted(found.values())
+    binary = pgbn.time_samplers(pgbn.zoo.pgbn([3], link="bernoulli"), {"x": data > 0}, sweeps=1)
+    assert list(binary) == ["blocked"]
+
+
+def test_samplers_that_an_order_excludes_are_left_out() -> None:
+    """c is drawn given Σ θ, which samplers that integrate θ out do not keep."""
+    order = ["counts(x)", "counts(theta)", "phi", "c", "r", "theta"]
+    network = rates_of_documents().with_order(order)
+    assert list(pgbn.time_samplers(network, {"x": X}, burn_in=0, sweeps=1)) == ["blocked"]
+
+
+@pytest.mark.parametrize(
+    ("options", "words"), [({"burn_in": -1}, "burn_in=-1"), ({"sweeps": 0}, "sweeps=0")]
+)
+def test_numbers_are_checked_first(options: dict[str, int], words: str) -> None:
+    with pytest.raises(pgbn.DataError, match=words):
+        pgbn.time_samplers(pgbn.zoo.pfa(2), {"x": "no data"}, **options)  # type: ignore[arg-type]

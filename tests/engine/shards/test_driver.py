@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,10 @@ from numpy.typing import NDArray
 import pgbn
 from pgbn import zoo
 from pgbn.engine.run.bound_steps import RemoteRun
+from pgbn.engine.shards import worker
+from pgbn.engine.shards.plate import shard_edges
+from pgbn.samplers.executor import ROW_BLOCK
+from pgbn.storage.archive import read_manifest
 from tests.helpers.workers_here import Spread
 from tests.same_bits.networks import LARGE_SIZES, data_for, large_zoo, topical
 
@@ -77,17 +82,13 @@ def test_workers_that_are_lost_are_replaced(threads: tuple[Any, ...], commit: in
 
 
 def test_what_is_shared_is_drawn_by_the_driver_and_the_rest_by_workers() -> None:
+    """Rows stay with the workers."""
     network, layer1, data = CASES["partial"]
-    chain = network.chain(data, layer1=layer1, executor=Spread(2))
+    chain = network.chain(data, layer1=layer1, executor=Spread(2)).sweep(2)
     assert spread_out(chain) == [
         "counts(x)", "counts(theta1)", "counts(theta2)", "counts(theta3)", "c4", "c3", "p2",
         "theta3", "theta2",
     ]  # fmt: skip
-
-
-def test_rows_stay_with_the_workers() -> None:
-    network, layer1, data = CASES["partial"]
-    chain = network.chain(data, layer1=layer1, executor=Spread(2)).sweep(2)
     shards = chain.program.shards
     assert shards is not None
     here = shards.tables["values"].data
@@ -163,40 +164,6 @@ def test_rows_that_share_scores_are_refused_and_the_rules_named(layer1: str) -> 
         network.chain(data, layer1=layer1, executor=Spread(2))
 
 
-def test_of_a_corpus_auto_is_partial(tmp_path: Path) -> None:
-    corpus = pgbn.Corpus.build(X, tmp_path / "corpus", block_rows=100)
-    network = zoo.pgbn([12, 6])
-    chain = network.chain({"x": corpus}, executor=Spread(2)).sweep(1)
-    assert chain.layer1 == "partial"
-    other = network.chain({"x": X}, layer1="partial", threads=1).sweep(1)
-    assert_same(everything(chain), everything(other))
-
-
-def test_a_run_is_saved_and_resumed(tmp_path: Path) -> None:
-    network, layer1, data = CASES["partial"]
-    options: dict[str, Any] = {"burn_in": 1, "thin": 1, "layer1": layer1, "progress": False}
-    kept = network.sample(data, draws=3, keep=["theta1", "r"], threads=1, **options)
-
-    def stop(event: Any) -> None:
-        if event.done == 2:
-            raise ZeroDivisionError
-
-    with pytest.raises(ZeroDivisionError):
-        network.sample(data, draws=3, keep=["theta1", "r"], executor=Spread(2), callback=stop,
-                       save=tmp_path / "run", minutes=0, **options)  # fmt: skip
-    resumed = pgbn.resume(tmp_path / "run", executor=Spread(3), progress=False)
-    for name in ("theta1", "r"):
-        assert np.array_equal(resumed[name], kept[name])
-
-
-def test_training_layer_by_layer() -> None:
-    options: dict[str, Any] = {"burn_in": 2, "collect": 2, "layer1": "partial", "progress": False}
-    spread = pgbn.train_layerwise(X, 8, 2, executor=Spread(2), **options).deepest
-    threads = pgbn.train_layerwise(X, 8, 2, threads=1, **options).deepest
-    assert all(map(np.array_equal, spread.phi, threads.phi))
-    assert_same(spread.state, threads.state)
-
-
 def test_rows_that_are_appended_go_to_the_workers() -> None:
     network, layer1, data = CASES["partial"]
     chains = [network.chain(data, layer1=layer1, threads=1).sweep(1),
@@ -221,3 +188,137 @@ def test_every_model_of_the_zoo(name: str) -> None:
         chain = network.chain(data, layer1=layer1, executor=Spread(3)).sweep(2)
         other = network.chain(data, layer1=layer1, threads=1).sweep(2)
         assert_same(everything(chain), everything(other))
+
+
+# ---- each worker writes its part of a checkpoint, which any executor reads ----
+
+OPTIONS: dict[str, Any] = {"burn_in": 2, "draws": 3, "progress": False, "keep": ["r"]}
+
+
+class Stopped(Exception):
+    pass
+
+
+def stop(event: Any) -> None:
+    if event.done == 4:
+        raise Stopped
+
+
+@pytest.mark.parametrize("name", list(CASES))
+def test_a_checkpoint_in_parts_goes_on_anywhere(name: str, tmp_path: Path) -> None:
+    network, layer1, data = CASES[name]
+    wanted = {"keep": network.latent}
+    whole = network.sample(data, layer1=layer1, threads=1, **(OPTIONS | wanted))
+    for place, executor in (("threads", None), ("workers", Spread(3))):
+        with pytest.raises(Stopped):
+            network.sample(data, layer1=layer1, executor=Spread(2), callback=stop, minutes=0,
+                           save=tmp_path / place, **(OPTIONS | wanted))  # fmt: skip
+        parts = read_manifest(tmp_path / place)["parts"]
+        assert len(parts["state/0"]["files"]) == 2
+        resumed = pgbn.resume(tmp_path / place, executor=executor, progress=False)
+        for node in whole:
+            assert np.array_equal(resumed[node], whole[node]), node
+
+
+def test_the_driver_gathers_no_rows(tmp_path: Path) -> None:
+    network, layer1, data = CASES["partial"]
+    chain = network.chain(data, layer1=layer1, executor=Spread(2)).sweep(2)
+    shards = chain.program.shards
+    assert shards is not None
+    before = [dict(table.data) for table in shards.tables.values()]
+    pgbn.save(chain, tmp_path / "chain")
+    for table, data in zip(shards.tables.values(), before, strict=True):
+        assert all(table.data[key] is array for key, array in data.items())
+    assert shards.tables["values"].data["theta1"] is None
+    again = pgbn.load(tmp_path / "chain", threads=1)
+    assert_same(everything(again.sweep(1)), everything(chain.sweep(1)))
+
+
+def test_workers_may_be_lost_while_they_write(tmp_path: Path) -> None:
+    network, layer1, data = CASES["partial"]
+    chain = network.chain(data, layer1=layer1, threads=1).sweep(3)
+    lost = 0
+    for seed in range(5):
+        executor = Spread(3, seed=seed)
+        spread = network.chain(data, layer1=layer1, executor=executor).sweep(3)
+        executor.here.loses, executor.here.random = 0.08, random.Random(seed)
+        pgbn.save(spread, tmp_path / "chain")
+        lost += executor.here.lost
+        executor.here.loses = 0.0
+        folder = tmp_path / "chain"
+        assert_same(everything(pgbn.load(folder, threads=1)), everything(chain))
+    assert lost > 0
+
+
+def test_a_folder_that_a_worker_does_not_see(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Workers of another machine: the driver gathers the rows, and says so once."""
+    network, layer1, data = CASES["partial"]
+    write = worker.write_part
+    monkeypatch.setattr(
+        worker, "write_part", lambda probe, *rest: None if rest[1][0] else write(probe, *rest)
+    )
+    chain = network.chain(data, layer1=layer1, executor=Spread(2)).sweep(1)
+    with pytest.warns(pgbn.errors.PgbnWarning, match=r"worker 1 of .* a folder that all machines"):
+        pgbn.save(chain, tmp_path / "chain")
+    pgbn.save(chain, tmp_path / "chain")  # warnings are errors in tests
+    body = read_manifest(tmp_path / "chain")
+    assert "parts" not in body
+    assert {path.name for path in (tmp_path / "chain").iterdir()} == {"model.json", *body["files"]}
+    assert_same(everything(pgbn.load(tmp_path / "chain", threads=1)), everything(chain))
+
+
+def test_a_damaged_part_is_named(tmp_path: Path) -> None:
+    network, layer1, data = CASES["partial"]
+    with pytest.raises(Stopped):
+        network.sample(data, layer1=layer1, executor=Spread(2), callback=stop, minutes=0,
+                       save=tmp_path / "run", **OPTIONS)  # fmt: skip
+    name = read_manifest(tmp_path / "run")["parts"]["state/0"]["files"][1]
+    data = bytearray((tmp_path / "run" / name).read_bytes())
+    data[len(data) // 2] ^= 1
+    (tmp_path / "run" / name).write_bytes(bytes(data))
+    with pytest.raises(pgbn.errors.StorageError, match=f"{name}: damaged"):
+        pgbn.resume(tmp_path / "run", progress=False)
+
+
+def test_a_training_is_checkpointed_in_parts(tmp_path: Path) -> None:
+    options: dict[str, Any] = {"burn_in": 2, "collect": 2, "layer1": "partial", "progress": False}
+
+    def stop_training(event: Any) -> None:
+        if event.depth == 2 and event.phase == "collect":
+            raise Stopped
+
+    with pytest.raises(Stopped):
+        pgbn.checkpoint.train(X, tmp_path / "model", 8, 2, executor=Spread(2), sweeps=1, share=2.0,
+                              callback=stop_training, **options)  # fmt: skip
+    assert len(read_manifest(tmp_path / "model")["parts"]["state"]["files"]) == 2
+    found = pgbn.resume(tmp_path / "model", threads=1, progress=False).deepest
+    threads = pgbn.train_layerwise(X, 8, 2, threads=1, **options).deepest
+    assert all(map(np.array_equal, found.phi, threads.phi))
+
+
+# ---- where shards begin ----
+
+
+@pytest.mark.parametrize(
+    ("rows", "workers", "edges"),
+    [
+        (10, 3, [(0, 10)]),
+        (256, 2, [(0, 256)]),
+        (257, 2, [(0, 257)]),  # no shard of one row
+        (258, 2, [(0, 256), (256, 258)]),
+        (1024, 2, [(0, 512), (512, 1024)]),
+        (1024, 4, [(0, 256), (256, 512), (512, 768), (768, 1024)]),
+        (1024, 9, [(0, 256), (256, 512), (512, 768), (768, 1024)]),
+    ],
+)
+def test_edges(rows: int, workers: int, edges: list[tuple[int, int]]) -> None:
+    assert shard_edges(np.arange(rows + 1) * 3, rows, workers) == edges
+
+
+def test_shards_have_about_as_many_cells() -> None:
+    lengths = np.repeat([90, 10], 5 * ROW_BLOCK)
+    starts = np.concatenate(([0], np.cumsum(lengths)))
+    (_, middle), _ = shard_edges(starts, lengths.size, 2)
+    assert middle == 3 * ROW_BLOCK

@@ -1,9 +1,10 @@
-"""Cells of a corpus that stay in its folder: those of the array, whoever reads them, and when."""
+"""The cells of a corpus, in its folder or in files: those of the array, whoever reads them."""
 
 from __future__ import annotations
 
-import gc
 import pickle
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +13,7 @@ import pytest
 
 import pgbn
 from pgbn import zoo
-from pgbn.engine.data.cells import read_array
-from pgbn.engine.data.stored_cells import StoredCells, StoredPart
+from pgbn.engine.data.cells import StoredCells, read_array
 from pgbn.engine.shards import worker
 from pgbn.storage.archive import read_manifest
 from tests.engine.shards.test_driver import X, assert_same, everything
@@ -44,23 +44,14 @@ def test_they_are_those_of_the_array(corpus: pgbn.Corpus) -> None:
     assert np.array_equal(again.values, cells.values)
 
 
-def test_what_nobody_holds_is_not_kept(corpus: pgbn.Corpus) -> None:
-    node: Any = NETWORK["x"]
-    stored = StoredCells(node, corpus)
-    values = stored.values
-    assert stored.values is values
-    del values
-    gc.collect()
-    assert not stored._read
-
-
 def test_the_driver_reads_no_cells(corpus: pgbn.Corpus, monkeypatch: pytest.MonkeyPatch) -> None:
     """From the beginning of a chain to its checkpoint; the bits are those of the array."""
 
-    def refuse(self: StoredCells, name: str) -> Any:
+    def refuse(self: StoredCells) -> Any:
         raise AssertionError("the driver reads all cells")
 
-    monkeypatch.setattr(StoredCells, "_whole", refuse)
+    monkeypatch.setattr(StoredCells, "values", property(refuse))
+    monkeypatch.setattr(StoredCells, "indices", property(refuse))
     chain = NETWORK.chain({"x": corpus}, executor=Spread(2)).sweep(2)
     assert isinstance(chain.program.cells["x"], StoredCells)
     other = NETWORK.chain({"x": X}, layer1="partial", threads=1).sweep(2)
@@ -77,14 +68,6 @@ def test_the_driver_reads_no_cells(corpus: pgbn.Corpus, monkeypatch: pytest.Monk
     assert np.array_equal(spread.data["x"].values, threads.data["x"].values)
 
 
-def test_a_run_that_is_saved_from_the_first_sweep_on(corpus: pgbn.Corpus) -> None:
-    options: dict[str, Any] = {"burn_in": 1, "draws": 2, "progress": False, "keep": ["theta1"]}
-    saved = NETWORK.sample({"x": corpus}, executor=Spread(2), save="run", minutes=0, **options)
-    threads = NETWORK.sample({"x": X}, layer1="partial", threads=1, **options)
-    assert np.array_equal(saved["theta1"], threads["theta1"])
-    assert np.array_equal(saved.data["x"].values, threads.data["x"].values)
-
-
 def test_a_folder_that_workers_do_not_see(
     corpus: pgbn.Corpus, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -99,7 +82,7 @@ def test_a_folder_that_workers_do_not_see(
 
     monkeypatch.setattr(worker, "own_cells", own)
     chain = NETWORK.chain({"x": corpus}, executor=Spread(2)).sweep(1)
-    assert StoredPart not in seen
+    assert StoredCells not in seen
     other = NETWORK.chain({"x": X}, layer1="partial", threads=1).sweep(1)
     assert_same(everything(chain), everything(other))
 
@@ -109,8 +92,9 @@ def test_a_damaged_block_is_named(corpus: pgbn.Corpus, tmp_path: Path) -> None:
     data = bytearray((tmp_path / "corpus" / file).read_bytes())
     data[len(data) // 2] ^= 1
     (tmp_path / "corpus" / file).write_bytes(bytes(data))
-    with pytest.raises(pgbn.errors.StorageError, match=r"block 0 \(documents 0 to .*damaged"):
-        NETWORK.chain({"x": corpus}, executor=Spread(2))
+    for executor in (Spread(2), pgbn.Threads(1)):
+        with pytest.raises(pgbn.errors.StorageError, match=r"block 0 \(documents 0 to .*damaged"):
+            NETWORK.chain({"x": corpus}, executor=executor)
 
 
 def test_without_a_plate_the_driver_has_the_cells(corpus: pgbn.Corpus) -> None:
@@ -128,3 +112,50 @@ def test_reals_in_some_blocks_make_all_of_them_reals(tmp_path: Path) -> None:
     network = zoo.pgbn([6], link="gamma")
     chain = network.chain({"x": corpus}, executor=Spread(2)).sweep(1)
     assert_same(everything(chain), everything(network.chain({"x": values}, threads=1).sweep(1)))
+
+
+def test_rows_in_files(corpus: pgbn.Corpus, tmp_path: Path) -> None:
+    executor = pgbn.Disk(tmp_path / "rows", threads=1)
+    read = NETWORK.chain({"x": corpus}, executor=executor)
+    assert read.layer1 == "partial"
+    np.testing.assert_array_equal(read.program.cells["x"].dense()[0], X)
+    other = NETWORK.chain({"x": X}, layer1="partial", threads=1).sweep(2)
+    assert_same(everything(read.sweep(2)), everything(other))
+    options: dict[str, Any] = {"burn_in": 2, "collect": 1, "progress": False}
+    disk = pgbn.train_layerwise(corpus, 10, 2, executor=executor, **options).deepest
+    here = pgbn.train_layerwise(X, 10, 2, layer1="partial", threads=1, **options).deepest
+    assert all(map(np.array_equal, disk.phi, here.phi))
+
+
+_RUN = """
+import sys, numpy as np, scipy.sparse as sp, pgbn
+
+def high():
+    lines = open("/proc/self/status").read().split("VmHWM:")[1]
+    return int(lines.split()[0]) * 1024
+
+net = pgbn.zoo.pfa(40)
+rng = np.random.default_rng(0)
+blocks = [sp.csr_matrix(rng.poisson(0.1, (1000, 1000))) for _ in range(20)] * 2
+corpus = pgbn.Corpus.build(iter(blocks), sys.argv[1] + "/corpus", block_rows=1000)
+small = pgbn.Corpus.build(iter(blocks[:1]), sys.argv[1] + "/small", block_rows=1000)
+for memory, data in (("1MB", small), ("4MB", corpus)):
+    executor = pgbn.Disk(sys.argv[1] + "/rows", memory, 1)
+    open("/proc/self/clear_refs", "w").write("5")  # the high-water mark begins anew
+    before = high()
+    net.chain({"x": data}, executor=executor).sweep(1)
+    chain = net.chain({"x": data}, executor=executor).sweep(1)
+    print(executor.mapped, high() - before)
+"""
+
+
+@pytest.mark.long  # what the process needs beside the rows varies
+@pytest.mark.skipif(sys.platform != "linux", reason="the peak is read from /proc")
+def test_the_rows_in_memory_are_bounded(tmp_path: Path) -> None:
+    """Four million tokens, 90 MB of rows: the peak of a chain stays far below them."""
+    found = subprocess.run(
+        [sys.executable, "-c", _RUN, str(tmp_path)], capture_output=True, text=True, check=True
+    )
+    mapped, grown = map(int, found.stdout.split("\n")[1].split())
+    assert mapped > 80e6
+    assert grown < 0.3 * mapped, (mapped, grown)

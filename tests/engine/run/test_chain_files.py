@@ -1,0 +1,212 @@
+"""Saved chains continue bit-identically, and damaged ones are rejected."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+
+import pgbn
+from pgbn import Chain, StorageError, zoo
+from pgbn.engine.run.chain_files import chain_content, chain_data, chain_state, decode_chain
+from pgbn.storage.archive import decode, encode
+from tests.helpers.models import algorithm1
+from tests.helpers.saved import counts, same
+from tests.helpers.small_data import NET, X
+
+
+def resumed_is_uninterrupted(network: pgbn.Network, data: Any, layer1: str, cut: int, path: Path,
+                             threads: tuple[int, int] = (1, 2)) -> None:  # fmt: skip
+    whole = network.chain(data, 7, 3, layer1=layer1, threads=threads[0]).sweep(cut + 4)
+    first = network.chain(data, 7, 3, layer1=layer1, threads=threads[0]).sweep(cut)
+    pgbn.save(first, path)
+    second = pgbn.load(path, threads=threads[1])
+    assert (second.sweeps, second.number, second.seed) == (cut, 3, 7)
+    same(second.values, first.values)
+    assert second.log_joint() == first.log_joint()
+    if cut:
+        same(second.counts, first.counts)
+    second.sweep(4)
+    same(second.values, whole.values)
+    same(second.counts, whole.counts)
+    same(first.sweep(4).values, whole.values)  # saving does not change a chain
+
+
+@pytest.mark.parametrize("cut", [0, 1, 7])
+@pytest.mark.parametrize("layer1", ["auto", "collapsed", "partial", "blocked", "composed"])
+def test_a_chain_resumes_bit_identically(tmp_path: Path, layer1: str, cut: int) -> None:
+    threads = (1, 2) if cut else (2, 1)
+    resumed_is_uninterrupted(zoo.pgbn([12, 8]), {"x": counts()}, layer1, cut, tmp_path, threads)
+
+
+def test_missing_cells_and_orders(tmp_path: Path) -> None:
+    dense = counts().toarray()
+    masked = np.ma.masked_array(dense, mask=np.random.default_rng(0).random(dense.shape) < 0.1)
+    resumed_is_uninterrupted(zoo.pgbn([5, 4]), {"x": masked}, "auto", 3, tmp_path)
+    ordered = zoo.pgbn([5, 4]).with_order(algorithm1(2))
+    resumed_is_uninterrupted(ordered, {"x": counts()}, "blocked", 3, tmp_path)
+
+
+def test_looking_does_not_matter(tmp_path: Path) -> None:
+    """Values that are drawn on demand, half of them looked at before saving."""
+    chain, other = (
+        zoo.pgbn([6, 5]).chain({"x": counts()}, 1, layer1="collapsed").sweep(3) for _ in range(2)
+    )
+    chain.select(["phi1"])
+    pgbn.save(chain, tmp_path)
+    same(pgbn.load(tmp_path).values, other.values)
+
+
+def test_what_is_written() -> None:
+    chain = zoo.pfa(2).chain({"x": X}, seed=3).sweep(2)
+    content, data = chain_content(chain), chain_data(chain)
+    assert content.pop("network")["nodes"]
+    assert content == {
+        "seed": 3, "number": 0, "sweeps": 2, "layer1": "collapsed", "shapes": {"x": [3, 4]},
+    }  # fmt: skip
+    assert {name: array.tolist() for name, array in data.items()} == {
+        "x/indptr": [0, 2, 2, 4], "x/indices": [0, 2, 0, 1], "x/values": [1, 2, 3, 1],
+    }  # fmt: skip
+    assert chain_state(chain).keys() == chain.state().keys()
+    assert chain_state(chain)["sampler/labels"].dtype == np.uint8
+
+
+def test_general_rules_are_told_from_those_of_the_reference() -> None:
+    """What "auto" falls back on has fused tables, and layer1="composed" has none. In an older
+    file, "blocked" without a sampler means the general rules."""
+    network = zoo.pgbn([3], link="bernoulli")
+    for layer1 in ("composed", "general"):
+        chain = network.chain({"x": X > 0}, layer1=layer1)
+        assert chain.layer1 == "composed"
+        assert chain_content(chain)["layer1"] == layer1
+    chain.sweep(2)
+    groups = {"data": chain_data(chain), "state": chain_state(chain)}
+    other = decode_chain({**chain_content(chain), "layer1": "blocked"}, groups.__getitem__)
+    assert (other.layer1, other.samplers) == ("composed", ())
+    assert np.array_equal(other.sweep().values["r"], chain.sweep().values["r"])
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"x/indices": np.array([0, 2, 0, 9])}, "not the rows of a sparse matrix"),
+        ({"x/indptr": np.array([0, 2, 2, 5])}, "not the rows of a sparse matrix"),
+        ({"x/values": np.array([1, 2, 3, 0.5])}, "the data of x are damaged: non-integer values"),
+        ({"x/values": np.array([1, 2, 3, -4])}, "the data of x are damaged: negative values"),
+        ({"x/missing": np.array([1, 0])}, "the data of x are damaged: missing"),
+    ],
+)
+def test_damaged_data_are_refused(changes: dict[str, Any], words: str) -> None:
+    """Column numbers out of range would lead kernels astray."""
+    _, parts = encode(zoo.pfa(2).chain({"x": X}).sweep())
+    groups = {"data": {**parts.arrays["data"], **changes}, "state": parts.arrays["state"]}
+    with pytest.raises(StorageError, match=words):
+        decode("chain", parts.content, lambda group: groups[group])
+
+
+def test_replicated_chains_cannot_be_saved() -> None:
+    chain = Chain.replicated(NET, {"doc": 2, "term": 3}, 4)
+    with pytest.raises(StorageError, match="replicated chains cannot be saved"):
+        encode(chain)
+
+
+# ---- the life of a chain: sweeps, saves, kills, resumes, topics added and taken away ----
+
+DATA = np.random.default_rng(0).poisson(0.7, (9, 7))
+MOST = 4  # topics
+
+
+def new_chain(topics: int, start: Any = None) -> Any:
+    return zoo.pfa(topics).chain({"x": DATA}, seed=3, layer1="collapsed", threads=1, init=start)
+
+
+class ChainLife(RuleBasedStateMachine):
+    """``chain`` is saved, lost and loaded; ``twin`` has the same sweeps and is never touched."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.folder = Path(tempfile.mkdtemp()) / "chain"
+        self.begin(2)
+
+    def begin(self, topics: int, start: Any = None) -> None:
+        self.topics = topics
+        self.chain, self.twin = new_chain(topics, start), new_chain(topics, start)
+        self.saved: Any = None
+
+    def teardown(self) -> None:
+        shutil.rmtree(self.folder.parent)
+
+    @rule(number=st.integers(1, 4))
+    def sweep(self, number: int) -> None:
+        self.chain.sweep(number)
+        self.twin.sweep(number)
+
+    @rule()
+    def save(self) -> None:
+        pgbn.save(self.chain, self.folder)
+        self.saved = (self.chain.sweeps, self.topics)
+
+    @rule(more=st.integers(0, 3))
+    @precondition(lambda self: self.saved and self.saved[1] == self.topics)
+    def kill_and_resume(self, more: int) -> None:
+        """Sweeps since the last save are lost, and done again after it is loaded."""
+        lost = self.chain.sweeps - self.saved[0]
+        self.chain = pgbn.load(self.folder, threads=1)
+        assert self.chain.sweeps == self.saved[0]
+        self.chain.sweep(lost + more)
+        self.twin.sweep(more)
+
+    @rule(place=st.integers(0, 10**6))
+    @precondition(lambda self: self.saved)
+    def corrupt(self, place: int) -> None:
+        """A flipped bit is noticed; the file is then put right again."""
+        files = sorted(self.folder.iterdir())
+        path = files[place % len(files)]
+        good = path.read_bytes()
+        bad = bytearray(good)
+        bad[place % len(bad)] ^= 1
+        path.write_bytes(bad)
+        with pytest.raises(StorageError):
+            pgbn.load(self.folder)
+        path.write_bytes(good)
+
+    @rule()
+    @precondition(lambda self: self.topics < MOST)
+    def grow(self) -> None:
+        values = dict.fromkeys(self.chain.values, 1.0)
+        sizes = {"doc": DATA.shape[0], "term": DATA.shape[1]}
+        state, _ = pgbn.grow(zoo.pfa(self.topics + 1), self.chain.values, values, sizes)
+        self.begin(self.topics + 1, state)
+
+    @rule(keep=st.integers(0, MOST - 1))
+    @precondition(lambda self: self.topics > 1)
+    def prune(self, keep: int) -> None:
+        kept = [k for k in range(self.topics) if k != keep % self.topics]
+        dim = next(dim for dim in self.chain.network.dims if "topic" in dim)
+        state, _ = pgbn.prune(self.chain.network, self.chain.values, dim, kept)
+        self.begin(self.topics - 1, state)
+
+    @invariant()
+    def is_the_chain_that_was_never_stopped(self) -> None:
+        assert self.chain.sweeps == self.twin.sweeps
+        same(self.chain.values, self.twin.values)
+        left, right = self.chain.state(), self.twin.state()
+        for name in left.keys() & right.keys():  # what was looked at is part of a state
+            assert np.array_equal(left[name], right[name]), name
+
+
+class LongChainLife(ChainLife):
+    """The same, at length."""
+
+
+TestChainLife = ChainLife.TestCase
+TestChainLife.settings = settings(max_examples=15, stateful_step_count=10)
+TestLongChainLife = pytest.mark.long(LongChainLife.TestCase)
+TestLongChainLife.settings = settings(max_examples=400, stateful_step_count=40)
