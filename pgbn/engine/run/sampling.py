@@ -91,7 +91,11 @@ class Deterministic:
                 f"keep: {name!r}: {expression!r:.60}; give a node or an expression, such as "
                 "phi @ theta"
             )
-        self.name, self.expression, self.axes = name, expression, free_dims(expression)
+        try:
+            self.name, self.expression, self.axes = name, expression, free_dims(expression)
+        except NetworkError as error:
+            wrong = f"{expression} has no value of its own ({error})"
+            raise DataError(f"keep: {name!r}: {wrong}") from None
         # A slot is where expressions are brought to their normal form: that of a passing node.
         polynomial = lower(Normal(name, expression, 1.0, dims=self.axes), "mean")
         self.terms, self.names = polynomial.terms, polynomial.names
