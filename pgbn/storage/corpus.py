@@ -22,7 +22,7 @@ from pgbn.storage.archive import is_archive
 from pgbn.storage.blocks import Corpus
 from pgbn.storage.count_files import MATRICES
 from pgbn.storage.read_limits import check_bytes, within_memory
-from pgbn.storage.sources import FileReading, MatrixFile, kind_of
+from pgbn.storage.sources import FileReading, kind_of, read_counts
 from pgbn.storage.stop_words import TOKEN, as_nfc, with_stop_words
 from pgbn.storage.texts import read_texts, readable
 
@@ -58,10 +58,10 @@ def read_corpus(
         return Corpus.open(path)
     kind = kind_of(path, reading, once=True)
     if kind in MATRICES:
-        matrix = MatrixFile(path, kind, reading)
-        rows = matrix.counts.shape[0]
+        counts, names = read_counts(path, kind, reading)
+        rows = counts.shape[0]
         check_bytes(f"{path}: its {rows} rows", NUMBERED * rows, "give a part, or Corpus.build")
-        return Corpus(matrix.counts, matrix.terms, [str(row) for row in range(rows)])
+        return Corpus(counts, names, [str(row) for row in range(rows)])
     with readable(path, encoding):
         texts = within_memory(
             f"{path}: its documents", read_texts(path, kind, column, label, encoding),

@@ -32,8 +32,6 @@ from pgbn.storage.arrays import InParts
 from pgbn.storage.atomic_files import busy
 from pgbn.storage.writing import as_json, still_there, write, writing
 
-# ---- when --------------------------------------------------------------------------------------
-
 
 @dataclass(frozen=True)
 class Timing:
@@ -147,7 +145,10 @@ class Runner:
         more than these. None: it is the same work."""
         assert self.body is not None
         assert self.settings is not None
-        found = settings_of(self.body, self.kind)
+        content = self.body["content"]
+        record = content.get("record")  # a result has the settings of its work there
+        found = content.get("settings") or (isinstance(record, dict) and record.get(self.kind))
+        found = found if isinstance(found, dict) else {}
         if found == self.settings:
             return None
         others = (key for key in self.settings if found.get(key) != self.settings[key])
@@ -193,10 +194,3 @@ def _once(folder: Path) -> Iterator[None]:
         yield
     finally:
         _running.remove(mine)
-
-
-def settings_of(body: Mapping[str, Any], kind: str) -> dict[str, Any]:
-    """What the work in a folder was asked for; a result has it in its record, under ``kind``."""
-    record = body["content"].get("record")
-    found = body["content"].get("settings") or (isinstance(record, dict) and record.get(kind))
-    return found if isinstance(found, dict) else {}

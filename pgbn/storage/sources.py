@@ -10,11 +10,11 @@ lists of texts, matrices.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from shutil import rmtree
 from tempfile import mkdtemp
@@ -119,13 +119,20 @@ class Batch:
     counts: Any = None
 
 
-class DocumentSource(ABC):
-    """Documents that can be read again from the beginning, of files or of none. ``terms`` are the
-    names of the columns of counts, if they have names."""
+@dataclass
+class DocumentSource:
+    """Documents that can be read again from the beginning, of files or of none.
 
+    ``documents(skip)`` are those after the first ``skip``, in batches of any size. ``terms`` are
+    the names of the columns of counts, if they have names. Before it is read, ``prepared(folder)``
+    is entered; the folder is for files that it needs meanwhile.
+    """
+
+    documents: Callable[[int], Iterator[Batch]]
     paths: Sequence[Path] = ()
     terms: list[str] | None = None
-    repeats = True  # whether it can be read twice
+    repeats: bool = True  # whether it can be read twice
+    prepared: Callable[[Path], AbstractContextManager[Any]] = nullcontext
 
     @property
     def called(self) -> str:
@@ -135,15 +142,6 @@ class DocumentSource(ABC):
     def description(self) -> Any:
         """JSON that tells one source from another; what Python code gives cannot be compared."""
         return [_stamp(path) for path in self.paths] or "given"
-
-    @abstractmethod
-    def documents(self, skip: int) -> Iterator[Batch]:
-        """The documents after the first ``skip``, in batches of any size."""
-
-    @contextmanager
-    def prepared(self, folder: Path) -> Iterator[None]:
-        """What must be done before it is read; ``folder`` is for files that it needs meanwhile."""
-        yield
 
     def batches(self, skip: int = 0) -> Iterator[Batch]:
         """The documents after the first ``skip``, in batches that fit into memory; texts in NFC."""
@@ -165,45 +163,46 @@ class DocumentSource(ABC):
             yield Batch(names, texts)
 
 
-class _TextFiles(DocumentSource):
+def _stamp(path: Path) -> list[Any]:
+    """What changes when a file does."""
+    with readable(path):
+        found = path.stat()
+    return [path.name, *([] if path.is_dir() else [found.st_size, found.st_mtime_ns])]
+
+
+# ---- files --------------------------------------------------------------------------------
+
+
+def _texts_in(
+    paths: Sequence[Path], kinds: Sequence[str], how: FileReading, skip: int
+) -> Iterator[Batch]:
     """Texts in files or a folder."""
-
-    def __init__(self, paths: Sequence[Path], reading: FileReading) -> None:
-        self.paths, self.reading = paths, reading
-        self.kinds = [kind_of(path, reading) for path in paths]
-
-    def documents(self, skip: int) -> Iterator[Batch]:
-        several, how = len(self.paths) > 1, self.reading
-        for path, kind in zip(self.paths, self.kinds, strict=True):
-            with readable(path, how.encoding):
-                for name, text in read_texts(path, kind, how.column, how.label, how.encoding):
-                    skip -= 1
-                    if skip < 0:
-                        yield Batch([f"{path.name}:{name}" if several else name], [text])
+    for path, kind in zip(paths, kinds, strict=True):
+        with readable(path, how.encoding):
+            for name, text in read_texts(path, kind, how.column, how.label, how.encoding):
+                skip -= 1
+                if skip < 0:
+                    yield Batch([f"{path.name}:{name}" if len(paths) > 1 else name], [text])
 
 
-class MatrixFile(DocumentSource):
-    """Counts in a file that is read at once (.npz, svmlight; in memory .mtx, too)."""
-
-    def __init__(self, path: Path, kind: str, reading: FileReading) -> None:
-        self.paths = [path]
-        with readable(path, reading.encoding):
-            self.counts, inside = read_matrix(path, kind)
-        self.terms = _column_names(path, self.counts.shape[1], reading, inside)
-
-    def documents(self, skip: int) -> Iterator[Batch]:
-        yield from _by_rows(self.counts, skip, 0)
+def read_counts(
+    path: Path, kind: str, reading: FileReading
+) -> tuple[sp.csr_array, list[str] | None]:
+    """Counts in a file that is read at once, and the names of their columns."""
+    with readable(path, reading.encoding):
+        counts, inside = read_matrix(path, kind)
+    return counts, _column_names(path, counts.shape[1], reading, inside)
 
 
-class _MarketFile(DocumentSource):
+class _MarketRows:
     """Counts in a Matrix Market file, in whatever order its entries stand, in bounded memory.
 
     Its entries are read once and added to a file for each range of rows, on the disk; then each of
     these files is small enough to be a matrix.
     """
 
-    def __init__(self, path: Path, reading: FileReading) -> None:
-        self.paths = [path]
+    def __init__(self, path: Path) -> None:
+        self.path = path
         with readable(path), open_market(path) as (head, _):
             if head.dense or head.symmetric:
                 form = "symmetric" if head.symmetric else "dense"
@@ -216,7 +215,6 @@ class _MarketFile(DocumentSource):
         check_column_count(path, columns)
         ranges = max(1, -(-head.entries // ENTRIES))
         self.length = min(max(1, -(-rows // ranges)), ENTRIES)  # of a range of rows
-        self.terms = _column_names(path, columns, reading)
 
     @contextmanager
     def prepared(self, folder: Path) -> Iterator[None]:
@@ -226,7 +224,7 @@ class _MarketFile(DocumentSource):
             rmtree(old, ignore_errors=True)
         self.folder = Path(mkdtemp(prefix=SORTED, dir=folder))
         try:
-            with readable(self.paths[0]), open_market(self.paths[0]) as (_, blocks):
+            with readable(self.path), open_market(self.path) as (_, blocks):
                 for cells in blocks:
                     self._sort(market_entries(cells))
             yield
@@ -237,7 +235,7 @@ class _MarketFile(DocumentSource):
         """Some entries, to the files of their ranges."""
         rows, _, values = entries
         if values.dtype.kind == "i" and values.size and values.max() >= 2**53:
-            raise DataError(f"{self.paths[0]}: a count of {values.max()}; give counts below 2^53")
+            raise DataError(f"{self.path}: a count of {values.max()}; give counts below 2^53")
         cells = np.empty(rows.size, _CELL)
         cells["row"], cells["column"], cells["value"] = entries
         place = rows // self.length
@@ -258,50 +256,39 @@ class _MarketFile(DocumentSource):
             cells = np.fromfile(file, _CELL) if file.exists() else np.empty(0, _CELL)
             place = (cells["row"] - first, cells["column"])
             matrix = sp.coo_array((cells["value"], place), shape=(rows, self.shape[1]))
-            yield from _by_rows(as_counts(self.paths[0], matrix), max(skip - first, 0), first)
+            yield from _by_rows(as_counts(self.path, matrix), max(skip - first, 0), first)
 
 
-class _Given(DocumentSource):
-    """Texts, lists of texts or matrices from Python code: a function that gives an iterable, or an
-    iterable. An iterator can be read only once. Named dims (of xarray) go by their names, doc and
-    term; names of columns must be those of the ``vocabulary``, or of the first matrix, in the same
-    order."""
+# ---- Python code --------------------------------------------------------------------------
 
-    def __init__(
-        self, given: Callable[[], Iterable[Any]] | Iterable[Any], vocabulary: Sequence[str] | None
-    ) -> None:
-        self.given, self.repeats = given, not isinstance(given, Iterator)
-        self.vocabulary = vocabulary
 
-    def documents(self, skip: int) -> Iterator[Batch]:
-        done = 0
-        given = self.given() if callable(self.given) else self.given
-        if not isinstance(given, Iterable):
-            raise DataError(f"source: {given!r:.60} is no iterable of texts or of matrices")
-        for item in given:
-            texts = [item] if isinstance(item, str) else item
-            if isinstance(texts, list | tuple) and all(isinstance(each, str) for each in texts):
-                new = list(texts[max(skip - done, 0) :])
-                first = done + len(texts) - len(new)
-                yield Batch([str(first + n) for n in range(len(new))], new)
-                done += len(texts)
-            else:
-                what = f"the batch from document {done} on"
-                self._check_columns(what, item)
-                rows = as_counts(what, in_order(what, DOCUMENTS, item))
-                yield from _by_rows(rows, max(skip - done, 0), done)
-                done += rows.shape[0]
-
-    def _check_columns(self, what: str, item: Any) -> None:
-        names = labels_of_columns(item)
-        if names is None:
-            return
-        self.vocabulary = names if self.vocabulary is None else self.vocabulary
-        if names != list(self.vocabulary):
+def _given(
+    given: Callable[[], Iterable[Any]] | Iterable[Any], vocabulary: Sequence[str] | None, skip: int
+) -> Iterator[Batch]:
+    """Texts, lists of texts or matrices, from an iterable or a function that gives one. Named dims
+    (of xarray) go by their names, doc and term; names of columns must be those of the
+    ``vocabulary``, or of the first matrix, in the same order."""
+    done, given = 0, given() if callable(given) else given
+    if not isinstance(given, Iterable):
+        raise DataError(f"source: {given!r:.60} is no iterable of texts or of matrices")
+    for item in given:
+        texts = [item] if isinstance(item, str) else item
+        if isinstance(texts, list | tuple) and all(isinstance(each, str) for each in texts):
+            new = list(texts[max(skip - done, 0) :])
+            first = done + len(texts) - len(new)
+            yield Batch([str(first + n) for n in range(len(new))], new)
+            done += len(texts)
+            continue
+        what, names = f"the batch from document {done} on", labels_of_columns(item)
+        vocabulary = names if vocabulary is None else vocabulary
+        if names is not None and names != list(vocabulary or ()):
             raise DataError(
                 f"{what}: its columns are not those of the others, or of the vocabulary: "
-                f"{first_difference(names, self.vocabulary)}; bring them into one order"
+                f"{first_difference(names, vocabulary or ())}; bring them into one order"
             )
+        rows = as_counts(what, in_order(what, DOCUMENTS, item))
+        yield from _by_rows(rows, max(skip - done, 0), done)
+        done += rows.shape[0]
 
 
 def _column_names(
@@ -333,13 +320,6 @@ def _by_rows(counts: sp.csr_array, skip: int, first: int) -> Iterator[Batch]:
         at = stop
 
 
-def _stamp(path: Path) -> list[Any]:
-    """What changes when a file does."""
-    with readable(path):
-        found = path.stat()
-    return [path.name, *([] if path.is_dir() else [found.st_size, found.st_mtime_ns])]
-
-
 def source_of(
     source: Any, reading: FileReading, vocabulary: Sequence[str] | None = None
 ) -> DocumentSource:
@@ -348,23 +328,29 @@ def source_of(
     if isinstance(source, str | Path):
         path = check_path("source", source)
         kind = kind_of(path, reading)
-        if kind not in MATRICES:
-            return _TextFiles([path], reading)
-        return _MarketFile(path, reading) if kind == "mtx" else MatrixFile(path, kind, reading)
+        if kind == "mtx":
+            market = _MarketRows(path)
+            terms = _column_names(path, market.shape[1], reading)
+            return DocumentSource(market.documents, [path], terms, prepared=market.prepared)
+        if kind in MATRICES:
+            counts, terms = read_counts(path, kind, reading)
+            return DocumentSource(lambda skip: _by_rows(counts, skip, 0), [path], terms)
+        return DocumentSource(partial(_texts_in, [path], [kind], reading), [path])
     paths = list(source) if isinstance(source, list | tuple) else []
     if paths and all(isinstance(path, Path) for path in paths):
-        found = _TextFiles(paths, reading)
-        if set(found.kinds) & set(MATRICES):
+        kinds = [kind_of(path, reading) for path in paths]
+        if set(kinds) & set(MATRICES):
             raise DataError(f"{paths[0]}, …: one matrix at a time, or texts in several files")
-        return found
+        return DocumentSource(partial(_texts_in, paths, kinds, reading), paths)
     if reading != FileReading(encoding=reading.encoding):
         raise DataError("format, column, label, terms: only for files; leave them out")
     matrix = sp.issparse(source) or isinstance(source, np.ndarray) or hasattr(source, "data_vars")
     if matrix or len(getattr(source, "shape", ())) > 1:  # arrays, sparse or with names too
-        return _Given([source], vocabulary)
-    if callable(source) or isinstance(source, Iterable):
-        return _Given(source, vocabulary)
-    raise DataError(
-        f"source={source!r:.60}: give a path, a list of pathlib.Path, a matrix, an iterable of "
-        "texts or matrices, or a function that returns such an iterable"
-    )
+        source = [source]
+    if not callable(source) and not isinstance(source, Iterable):
+        raise DataError(
+            f"source={source!r:.60}: give a path, a list of pathlib.Path, a matrix, an iterable of "
+            "texts or matrices, or a function that returns such an iterable"
+        )
+    once = isinstance(source, Iterator)
+    return DocumentSource(partial(_given, source, vocabulary), repeats=not once)

@@ -55,7 +55,7 @@ def test_code_blocks_run(page: Path, tmp_path, monkeypatch) -> None:
         if kind == "bash":
             run_commands(text)
         else:
-            exec(compile(text, str(page), "exec"), namespace)
+            exec(compile(text, str(page), "exec", dont_inherit=True), namespace)
 
 
 def test_the_pattern_finds_the_code() -> None:

@@ -62,6 +62,7 @@ def test_arrays_and_matrices(tmp_path: Path) -> None:
     ("a.csv", b"a,b\n", "no row of numbers"),
     ("a.csv", b"a\nb\n", "no numbers in it"),
     ("a.csv", b"a\n\xff\n", "not utf-8"),
+    ("a.csv", "a,b\n1,2\n".encode("utf-16"), "not utf-8 at byte 0; it begins like utf-16; save it"),
     ("a.csv.gz", b"a\n1\n", "cannot be read"),
     ("a.npy", b"nonsense", "not an array of numbers"),
     ("a.npy", b"\x93NUMPY\x01\x00\x10\x00{'descr': 'O'}  \n", "not an array of numbers"),

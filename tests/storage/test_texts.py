@@ -14,7 +14,6 @@ import pytest
 from pgbn import Corpus
 from pgbn.errors import DataError, StorageError
 from pgbn.storage.corpus import read_corpus
-from pgbn.storage.tables import read_numbers
 from pgbn.storage.texts import check_columns, read_columns, read_texts
 
 
@@ -39,30 +38,45 @@ def test_a_document_without_a_label_has_its_number(tmp_path: Path) -> None:
         assert read_corpus(tmp_path / name, label="id", token_pattern=r"\w").labels == ["1", "x"]
 
 
-@pytest.mark.parametrize(
-    ("content", "told"),
-    [
-        (b"one word\n" * 20_000 + b"caf\xe9\n", "not utf-8 at byte 180003; .*latin-1"),
-        (b"one word\n" * 20_000 + b"caf\xc3", "not utf-8 at byte 180003; .*latin-1"),
-        ("one\n".encode("utf-16"), "it begins like utf-16; give the encoding"),
-        ("one\n".encode("utf-32"), "it begins like utf-32; give the encoding"),
-        (gzip.compress(b"one\n"), r"packed by gzip; let its name end in \.gz"),
-    ],
-)
-def test_another_encoding_is_told_with_its_place(content: bytes, told: str, tmp_path: Path) -> None:
-    path = tmp_path / "lines.txt"
+MANY = b"one word\n" * 20_000
+BAD = [
+    ("a.txt", b"\n \n", r"a\.txt: no documents in it"),
+    ("a.txt", MANY + b"caf\xe9\n", "not utf-8 at byte 180003; .*latin-1"),
+    ("a.txt", MANY + b"caf\xc3", "not utf-8 at byte 180003; .*latin-1"),
+    ("a.txt", "one\n".encode("utf-16"), "it begins like utf-16; give the encoding"),
+    ("a.txt", "one\n".encode("utf-32"), "it begins like utf-32; give the encoding"),
+    ("a.txt", gzip.compress(b"one\n"), r"packed by gzip; let its name end in \.gz"),
+    ("a.jsonl.gz", b"not gzip", r"a\.jsonl\.gz: cannot be read"),
+    ("a.jsonl", b'{"txt": "a b", "id": 1}', r"no text 'text'.*mean 'txt'.*--column"),
+    ("a.jsonl", b'{"text": "a b"}\n{oops', "line 2 is not JSON"),
+    ("a.jsonl", b'{"text": "a b"}\n{"text": 3}', "line 2 has no text 'text', but a int"),
+    ("a.jsonl", b'{"text": "a"}\n[1]\n', "line 2 is a list, not an object"),
+    ("a.jsonl", b"[" * 100_000, "line 1 is not JSON"),
+    ("a.jsonl", b'{"text": "a", "ids": "b"}\n' * 2, "no line has a field 'id'.*mean 'ids'"),
+    ("a.csv", b"", "no column 'text': its first line names none"),
+    ("a.csv", b"text\n\xff\xfe", "not utf-8 at byte.*latin-1"),
+    ("a.csv", b"id,txt\n1,a", r"no column 'text'.*mean 'txt'.* --column, in Python column=\."),
+    ("a.csv", b"name,text\n1,hello", r"no column 'id'.*Known: name, text.*--label"),
+    ("a.csv", b"id,text,text\n1,one,two\n", "two columns are called 'text'"),
+    ("a.csv", b"id,id,text\n1,2,two\n", "two columns are called 'id'"),
+    ("a.csv", b"id,text\n1,good\n2,first part, and the rest\n",
+     "line 3 has 3 cells, but the first line names 2; put texts that have a comma in quotes"),
+    ("a.csv", b'id,text\n1,"so it began\n2,two\n3,three\n',
+     "lines 2 to 4: a quote is opened, and not closed"),
+    ("a.csv", b'id,text\n1,"Great she said\n2,"Bad he said\n3,three\n',  # another row closes it
+     "lines 2 to 3: a quote is opened, and not closed"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "content", "told"), BAD)
+def test_files_that_are_rejected(name: str, content: bytes, told: str, tmp_path: Path) -> None:
+    """Whatever would be lost, or read as something else."""
+    path, options = tmp_path / name, {} if "txt" in name else {"label": "id"}
     path.write_bytes(content)
-    with pytest.raises(DataError, match=told):
-        read_corpus(path)
-    with pytest.raises(DataError, match=told):
-        Corpus.build(path, tmp_path / "corpus")
-
-
-def test_another_encoding_of_numbers_is_told(tmp_path: Path) -> None:
-    path = tmp_path / "numbers.csv"
-    path.write_bytes("a,b\n1,2\n".encode("utf-16"))
-    with pytest.raises(DataError, match="not utf-8 at byte 0; it begins like utf-16; save it as"):
-        read_numbers(path)
+    for read in (read_corpus, lambda path, **how: Corpus.build(path, tmp_path / "corpus", **how)):
+        with pytest.raises(DataError, match=told) as caught:
+            read(path, **options)
+        assert str(path) in str(caught.value)
 
 
 def test_what_the_system_says_of_a_folder_in_a_folder_is_told(
@@ -107,40 +121,6 @@ def test_a_file_that_vanishes_while_it_is_read_is_named(tmp_path: Path) -> None:
         Corpus.build(path, tmp_path / "corpus", progress=lambda *_: path.unlink(missing_ok=True))
 
 
-# ---- tables ---------------------------------------------------------------------------
-
-
-BAD = {
-    "a comma that is not quoted": (
-        "id,text\n1,good\n2,first part, and the rest\n",
-        "line 3 has 3 cells, but the first line names 2; put texts that have a comma in quotes",
-    ),
-    "a quote that is never closed": (
-        'id,text\n1,"so it began\n2,two\n3,three\n',
-        "lines 2 to 4: a quote is opened, and not closed",
-    ),
-    "a quote that another row closes": (
-        'id,text\n1,"Great she said\n2,"Bad he said\n3,three\n',
-        "lines 2 to 3: a quote is opened, and not closed",
-    ),
-    "two columns of one name": ("id,text,text\n1,one,two\n", "two columns are called 'text'"),
-    "two columns of labels": ("id,id,text\n1,2,two\n", "two columns are called 'id'"),
-    "nothing": ("", "no column 'text': its first line names none"),
-}
-
-
-@pytest.mark.parametrize("case", BAD)
-def test_what_would_be_lost_is_rejected(case: str, tmp_path: Path) -> None:
-    content, told = BAD[case]
-    path = tmp_path / "rows.csv"
-    path.write_text(content)
-    with pytest.raises(DataError, match=told) as caught:
-        read_corpus(path, label="id")
-    assert str(path) in str(caught.value)
-    with pytest.raises(DataError, match=told):
-        Corpus.build(path, tmp_path / "corpus", label="id")
-
-
 @pytest.mark.parametrize("separator", [",", "\t"])
 def test_whole_tables_are_read_as_they_are(separator: str, tmp_path: Path) -> None:
     rows = ["id,text,,", '1,"one, and ""two"""', '2,"several\r\n\r\nlines",,', "", "3", '4,"a"b, ,']
@@ -151,16 +131,6 @@ def test_whole_tables_are_read_as_they_are(separator: str, tmp_path: Path) -> No
     assert corpus.texts == [f'one{separator} and "two"', "several\r\n\r\nlines", "", "ab"]
 
 
-def test_columns_beside_the_texts_are_rejected_likewise(tmp_path: Path) -> None:
-    path = tmp_path / "rows.csv"
-    path.write_text("text,day,day\none,2001,2002\n")
-    with pytest.raises(DataError, match="two columns are called 'day'"):
-        read_columns(path, "csv", ["day"], "utf-8")
-    path.write_text("text,day\none,2001,2002\n")
-    with pytest.raises(DataError, match="line 2 has 3 cells"):
-        read_columns(path, "csv", ["day"], "utf-8")
-
-
 ROWS = [
     {"text": "one", "day": "2019-03-01", "kind": "a"},
     {"text": "two", "kind": None, "extra": 1},
@@ -168,35 +138,36 @@ ROWS = [
 ]
 
 
-def write_rows(place: Path) -> dict[str, Path]:
-    lines = "\n".join(json.dumps(row) for row in ROWS)
-    (place / "rows.jsonl").write_text(lines.replace("\n", "\n\n", 1), "utf-8")  # an empty line too
-    (place / "rows.csv").write_text("text,day,kind\none,2019-03-01,a\ntwo,,\nthree,2020,b\n")
-    return {"jsonl": place / "rows.jsonl", "csv": place / "rows.csv"}
-
-
 @pytest.mark.parametrize("kind", ["jsonl", "csv"])
-def test_the_rows_are_those_of_the_texts(tmp_path: Path, kind: str) -> None:
-    path = write_rows(tmp_path)[kind]
+def test_other_columns(tmp_path: Path, kind: str) -> None:
+    """Their rows are those of the texts; a wrong name is rejected with those that exist."""
+    path = tmp_path / f"rows.{kind}"
+    lines = "\n".join(json.dumps(row) for row in ROWS).replace("\n", "\n\n", 1)  # one is empty
+    table = "text,day,kind\none,2019-03-01,a\ntwo,,\nthree,2020,b\n"
+    path.write_text(lines if kind == "jsonl" else table)
+    check_columns(path, kind, {"--date": "day", "--class": "kind"}, "utf-8")
     found = read_columns(path, kind, ["day", "kind"], "utf-8")
     assert found == {"day": ["2019-03-01", "", "2020"], "kind": ["a", "", "b"]}
     assert len(found["day"]) == len(list(read_texts(path, kind, "text", None, "utf-8")))
-
-
-@pytest.mark.parametrize("kind", ["jsonl", "csv"])
-def test_a_wrong_name_is_rejected_with_those_that_exist(tmp_path: Path, kind: str) -> None:
-    path = write_rows(tmp_path)[kind]
-    check_columns(path, kind, {"--date": "day", "--class": "kind"}, "utf-8")
     with pytest.raises(DataError, match=r"--date days: .* has no column .*: text, day, kind"):
         check_columns(path, kind, {"--date": "days"}, "utf-8")
     with pytest.raises(DataError, match=r"--date day: .* \(lines\) has no columns"):
         check_columns(path, "lines", {"--date": "day"}, "utf-8")
 
 
-def test_what_is_no_object_is_rejected(tmp_path: Path) -> None:
-    (tmp_path / "bad.jsonl").write_text('{"text": "a"}\n[1]\n')
-    with pytest.raises(DataError, match="line 2 is a list, not an object"):
-        check_columns(tmp_path / "bad.jsonl", "jsonl", {"--class": "kind"}, "utf-8")
+def test_other_columns_that_are_rejected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "rows.csv"
+    for text, told in (
+        ("text,day,day\none,2001,2002\n", "two columns are called 'day'"),
+        ("text,day\none,2001,2002\n", "line 2 has 3 cells"),
+    ):
+        path.write_text(text)
+        with pytest.raises(DataError, match=told):
+            read_columns(path, "csv", ["day"], "utf-8")
+    path.write_text("text,day\n" + "one,2001\n" * 1000)
+    monkeypatch.setattr("pgbn.storage.read_limits.memory", lambda: 10**5)
+    with pytest.raises(DataError, match=r"rows\.csv: its columns would need"):
+        read_columns(path, "csv", ["day"], "utf-8")
 
 
 def test_parquet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
