@@ -27,7 +27,7 @@ from pgbn.samplers.first_layer.collapsed import (
     word_topics,
 )
 from pgbn.samplers.first_layer.loadings import draw_loadings
-from pgbn.samplers.first_layer.one_layer import allocate_shared
+from pgbn.samplers.first_layer.one_layer import allocate_shared, weigh_words, word_weights
 from pgbn.samplers.first_layer.tokens import (
     RowPriors,
     count_rows,
@@ -35,7 +35,7 @@ from pgbn.samplers.first_layer.tokens import (
     expand,
     word_order,
 )
-from pgbn.samplers.first_layer.value_lists import empty_loadings, prior_sums
+from pgbn.samplers.first_layer.value_lists import empty_loadings
 from pgbn.samplers.random import stream_key
 from pgbn.samplers.thinning import SparseCounts
 
@@ -143,12 +143,13 @@ class Collapsed(State):
 
 
 class Partial(State):
-    coded = True
+    listed = False
 
     def __init__(self, counts, topics, z, threads):
         super().__init__(counts, topics, z)
         self.executor = Threads(threads)
-        self.loadings = empty_loadings(self.n_wk.sum(axis=2), topics, ETA, coded=self.coded)
+        self.words = word_weights(self.vocabulary, topics)
+        self.loadings = empty_loadings(self.n_wk.sum(axis=2), topics, ETA, listed=self.listed)
 
     def draw_phi(self):
         words = (*self.order, self.z, self.n_wk)
@@ -165,7 +166,7 @@ class Partial(State):
             self.loadings,
             self.m,
             self.priors,
-            prior_sums(self.loadings, self.priors, self.documents, self.executor),
+            weigh_words(self.loadings, self.priors, self.documents, self.words, self.executor),
         )
 
     def sweep(self):
@@ -176,7 +177,7 @@ class Partial(State):
 class Blocked(Partial):
     """θ is drawn outside the clock: it is a step of the network, not of these kernels."""
 
-    coded = False
+    listed = True
 
     def prepare(self):
         self.theta = np.random.default_rng(self.sweeps).standard_gamma(self.m + self.prior)

@@ -14,7 +14,7 @@ from pgbn.samplers.first_layer.collapsed import (
     smoothing_of,
     word_topics,
 )
-from pgbn.samplers.first_layer.one_layer import allocate_shared
+from pgbn.samplers.first_layer.one_layer import allocate_shared, weigh_words, word_weights
 from pgbn.samplers.first_layer.partial import allocate_partial
 from pgbn.samplers.first_layer.tokens import (
     RowPriors,
@@ -23,7 +23,7 @@ from pgbn.samplers.first_layer.tokens import (
     count_words,
     word_order,
 )
-from pgbn.samplers.first_layer.value_lists import loadings_of, prior_sums
+from pgbn.samplers.first_layer.value_lists import loadings_of
 from pgbn.samplers.random import stream_key
 
 ETA = 0.3
@@ -121,14 +121,15 @@ class Corpus:
         )
 
     def partial(self, key, loadings, prior, share, threads=1):
-        """By the kernel for codes, where there are any: then rows share the prior."""
+        """By the kernel for rows that share the prior, where there are no lists."""
         priors, executor = RowPriors(prior, share), Threads(threads)
         given = (self.tokens, self.z, loadings, self.m, priors)
-        if loadings.byte.size:
-            known = prior_sums(loadings, priors, self.documents, executor)
-            executor.rows(allocate_shared, self.rows, key, *given, known)
-        else:
+        if loadings.topic.size:
             executor.rows(allocate_partial, self.rows, key, *given)
+        else:
+            room = word_weights(loadings.length.size, self.topics)
+            words = weigh_words(loadings, priors, self.documents, room, executor)
+            executor.rows(allocate_shared, self.rows, key, *given, words)
 
     def check(self, collapsed):
         m, n_wk, n_k = self.counts()

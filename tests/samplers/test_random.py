@@ -8,8 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 from numba import njit
+from numpy.typing import NDArray
 from scipy import stats
 
+import pgbn
+from pgbn.errors import NetworkError
 from pgbn.samplers import random
 from pgbn.samplers.random import _NORMAL_WIDTH, _normal_tail, exponential, normal, restart
 from tests.helpers.laws import assert_follows, assert_moments, sampler_of
@@ -64,3 +67,44 @@ def test_the_tail_of_the_normal() -> None:
     _tails(rng, out)
     beyond = stats.norm.sf(_NORMAL_WIDTH[1])
     assert stats.kstest(stats.norm.sf(out) / beyond, "uniform").pvalue > 1e-4
+
+
+def _mixed(word: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    word = (word ^ (word >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    word = (word ^ (word >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return word ^ (word >> np.uint64(31))
+
+
+def test_streams_whose_increments_have_few_changes() -> None:
+    """The paper replaces increments in which fewer than 24 neighbouring bits differ; here they stay.
+    The words of such streams: every bit of neighbours, and the number of bits that change."""
+    rng, starts = np.empty(2, np.uint64), []
+    for row in range(140_000):
+        restart(rng, np.uint64(5), row)
+        if (int(rng[1]) ^ (int(rng[1]) >> 1)).bit_count() < 24:
+            starts.append(rng.copy())
+    assert len(starts) / 140_000 == pytest.approx(stats.binom.cdf(23, 63, 0.5), rel=0.1)
+    state, step = np.array(starts).T[..., None]
+    words = _mixed(state + step * np.arange(1, 4097, dtype=np.uint64))
+    rng[:] = starts[0]
+    assert [random.bits(rng) for _ in range(3)] == words[0, :3].tolist()
+    changed = (words[:, 1:] ^ words[:, :-1]).ravel()
+    ones = np.array([np.count_nonzero(changed & np.uint64(1 << bit)) for bit in range(64)])
+    assert abs(ones / changed.size - 0.5).max() * 2 * math.sqrt(changed.size) < 4.5
+    number = np.zeros(changed.size, np.int64)
+    for byte in changed.view(np.uint8).reshape(-1, 8).T:
+        number += np.array([each.bit_count() for each in range(256)])[byte]
+    found, law = np.bincount(number, minlength=65), stats.binom.pmf(np.arange(65), 64, 0.5)
+    often = law * changed.size > 20
+    assert (
+        stats.chisquare(found[often], law[often] * found[often].sum() / law[often].sum()).pvalue
+        > 1e-4
+    )
+
+
+def test_names_that_would_share_their_streams_are_rejected() -> None:
+    """The two names have the same CRC-32, and so have the names of their steps."""
+    a = pgbn.Gamma("plumless", 1, 1)
+    x = pgbn.Poisson("x", pgbn.Gamma("buckeroo", a, 1, dims="doc"), dims="doc")
+    with pytest.raises(NetworkError, match=r"'plumless' and 'buckeroo' .* rename one of them"):
+        pgbn.Network(x).chain({"x": np.ones(3, int)})

@@ -23,14 +23,18 @@ from pgbn.samplers.content import ContentKeyed
 from pgbn.samplers.contract import contract
 from pgbn.samplers.first_layer.blocked import cell_sums, padded_topics, split_all_cells
 from pgbn.samplers.first_layer.loadings import draw_loadings
-from pgbn.samplers.first_layer.one_layer import allocate_shared
+from pgbn.samplers.first_layer.one_layer import (
+    WordWeights,
+    allocate_shared,
+    weigh_words,
+    word_weights,
+)
 from pgbn.samplers.first_layer.partial import allocate_partial
 from pgbn.samplers.first_layer.tokens import RowPriors
 from pgbn.samplers.first_layer.value_lists import (
     Loadings,
     empty_loadings,
     loadings_of,
-    prior_sums,
     rebuild_loadings,
 )
 from pgbn.samplers.thinning import SparseCounts
@@ -43,11 +47,11 @@ class HeldTopics:
     _key: int | None
 
     def __init__(
-        self, layer: FirstLayer, quick: bool = False, begun: bool = True, coded: bool = False
+        self, layer: FirstLayer, quick: bool = False, begun: bool = True, listed: bool = True
     ) -> None:
-        """``quick``: see `draw_loadings`, ``coded``: `Loadings`; unless it has ``begun``, φ will be
-        handed over."""
-        self.layer, self.quick, self.coded = layer, quick, coded
+        """``quick``: see `draw_loadings`, ``listed``: `Loadings`; unless it has ``begun``, φ will
+        be handed over."""
+        self.layer, self.quick, self.listed = layer, quick, listed
         self.shape = (layer.replicates, layer.vocabulary, layer.topics)
         self.n = np.zeros(self.shape, layer.count_type)
         if begun:
@@ -58,12 +62,12 @@ class HeldTopics:
         """Where φ is drawn to."""
         layer = self.layer
         words = layer.cells.totals().astype(np.int64)
-        return empty_loadings(words, layer.topics, layer.typical_eta, self.quick, self.coded)
+        return empty_loadings(words, layer.topics, layer.typical_eta, self.quick, self.listed)
 
     def take(self) -> None:
         """φ as the program has it."""
         value = self.layer.program.values[self.layer.pattern.loadings]
-        self.loadings, self._key = loadings_of(value, self.layer.executor, self.coded), None
+        self.loadings, self._key = loadings_of(value, self.layer.executor, self.listed), None
 
     def hand_over(self, loadings: Loadings) -> None:
         """φ as it was drawn elsewhere."""
@@ -98,7 +102,7 @@ class HeldTopics:
             read_state(state, "value", self.shape),
             read_state(state, "scale", (self.shape[0], self.shape[2])),
             read_state(state, "bound", (self.shape[0] * self.shape[1],)),
-            self.coded,
+            self.listed,
         )
 
     def show(self) -> None:
@@ -269,7 +273,7 @@ class Partial(HoldsTopics):
         self.deliver()
 
     def hold(self, begun: bool = True) -> None:
-        self.topics_held = HeldTopics(self, quick=True, begun=begun, coded=self.shares_prior())
+        self.topics_held = HeldTopics(self, quick=True, begun=begun, listed=not self.shares_prior())
 
     def make_room(self) -> None:
         self.tokens = TokenLabels(self)
@@ -300,14 +304,19 @@ class Partial(HoldsTopics):
         loadings, prior, tokens = self.topics_held.loadings, self.prior(), self.tokens
         given = (tokens.tokens, tokens.labels, loadings, self.m, prior)
         pseudo = self.pseudo(held=False)
-        if loadings.byte.size:
-            known = prior_sums(loadings, prior, self.documents, self.executor)
-            self.executor.rows(allocate_shared, self.rows, key, *given, known, pseudo)
-        else:
+        if self.topics_held.listed:
             self.executor.rows(allocate_partial, self.rows, key, *given, pseudo)
+        else:
+            words = weigh_words(loadings, prior, self.documents, self._word_weights, self.executor)
+            self.executor.rows(allocate_shared, self.rows, key, *given, words, pseudo)
         self._count_words()
         self.deliver()
         self.deliver_others(key)
+
+    @cached_property
+    def _word_weights(self) -> WordWeights:
+        """Written anew in every sweep."""
+        return word_weights(self.replicates * self.vocabulary, self.topics)
 
     def _count_words(self) -> None:
         self.topics_held.counts_changed()

@@ -24,7 +24,7 @@ from pgbn.network.reads import CountsRead
 from pgbn.network.schedule import Freshness
 from pgbn.network.steps import Step
 from pgbn.network.terms import PREVIOUS
-from pgbn.samplers.random import stream_key, word_of
+from pgbn.samplers.random import check_names, stream_key, word_of
 
 if TYPE_CHECKING:
     from pgbn.engine.shards.driver import ShardDriver
@@ -71,7 +71,8 @@ def arrange(
     program: Program, schedule: Iterable[Step], seed: int, number: int
 ) -> tuple[list[BoundStep], dict[str, BoundStep]]:
     """The steps of every sweep in order, and those of nodes that are drawn on demand, by name."""
-    steps: list[BoundStep] = []
+    schedule, steps = tuple(schedule), list[BoundStep]()
+    check_names([*program.network.nodes, *(step.name for step in schedule), "initial", "labels"])
     times: Counter[str] = Counter()
     for step in schedule:
         times[step.name] += 1

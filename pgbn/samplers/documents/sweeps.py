@@ -152,12 +152,18 @@ def sweep_documents(key, start, stop, documents, law, network, sweeps, moments, 
         least = _begin(document, layers, work)
         top = work.state.total[-1]
         for sweep in range(sweeps.burn_in + sweeps.samples):
-            count = _draw_counts(document, documents.data, law, layers, work, least)
-            _pass_tables_up(layers, work)
-            _draw_rates(layers.prior, count, top, work)
-            _draw_layers(document, layers, work)
+            sweep_document(document, documents.data, law, layers, work, least, top)
             if sweep >= sweeps.burn_in:
                 add_moments(row, layers, moments, work.state, 1.0 / sweeps.samples)
+
+
+@njit(cache=True, nogil=True)
+def sweep_document(document, data, law, layers, work, least, top):
+    """One sweep, in the order of the text above; ``least``: see `_begin`, ``top`` is Σ_k r_k."""
+    count = _draw_counts(document, data, law, layers, work, least)
+    _pass_tables_up(layers, work)
+    _draw_rates(layers.prior, count, top, work)
+    _draw_layers(document, layers, work)
 
 
 # ---- before the first sweep -----------------------------------------------------------

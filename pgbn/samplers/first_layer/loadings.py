@@ -21,8 +21,6 @@ from pgbn.samplers.first_layer.value_lists import (
     OFTEN,
     Loadings,
     blank_loadings,
-    code_words,
-    encode_word,
     list_large,
     list_words,
 )
@@ -296,14 +294,13 @@ def _add_exponentials(rng, value, count):
 
 @njit(cache=True, nogil=True)
 def _draw_words(
-    key, start, stop, n_wk, eta, blocks, sums, loadings,
-    quick=True, varied=True, listed=True, coded=None,
-):  # fmt: skip
-    """Gammas and lists, or codes, of the words of blocks start..stop, and the blocks' column sums.
+    key, start, stop, n_wk, eta, blocks, sums, loadings, quick=True, varied=True, listed=True
+):
+    """Gammas and lists of the words of blocks start..stop, and the blocks' column sums.
 
     ``quick``, see `draw_loadings`, is None where gammas are not; ``varied`` where every η is a
-    number that `fill_equal` serves; ``listed`` where there are no lists, ``coded`` where there are
-    no codes. What is None is not compiled.
+    number that `fill_equal` serves; ``listed`` where there are no lists. What is None is not
+    compiled.
     """
     loadings = uncounted(loadings)
     _, vocabulary, topics = n_wk.shape
@@ -315,8 +312,6 @@ def _draw_words(
     if varied is not None:
         room_varied = workspace(min(lines, _BLOCK), topics, np.float64)
         different, ones = uncounted(room_varied), filled(np.empty(_BLOCK), 1.0)
-    if coded is not None:
-        bits, first_bits = loadings.value.view(np.uint64), np.empty(topics, np.int16)
     places = np.empty(topics + 1, np.uint64)
     for block in range(start, stop):
         replicate = block // blocks
@@ -348,8 +343,6 @@ def _draw_words(
             for k in range(topics):
                 total[k] += row[k]
             slot = replicate * vocabulary + w
-            if coded is not None:
-                encode_word(bits, slot, loadings, first_bits)
             if listed is not None:
                 typical = max(1.0, squares / max(1.0, tokens))
                 cut, top = (CUT if quick is None else CUT_QUICK) * typical, 0.0
@@ -363,14 +356,13 @@ def _draw_words(
 
 
 def _draw(key, n_wk, eta, out, executor, quick):
-    """Fill ``out.value`` and ``out.scale``, and lists or codes where there is room for them."""
+    """Fill ``out.value`` and ``out.scale``, and lists where there is room for them."""
     replicates, vocabulary, topics = n_wk.shape
     blocks = -(-vocabulary // _BLOCK)
     sums = np.empty((replicates * blocks, topics))
     alike = quick and eta.shape[1:] == (1, 1)
     alike = alike and bool(np.all((EQUAL_SHAPES[0] <= eta) & (eta <= EQUAL_SHAPES[1])))
-    asked = (quick, not alike, out.topic.size > 0, out.byte.size > 0)
-    wanted = (True if each else None for each in asked)
+    wanted = (True if each else None for each in (quick, not alike, out.topic.size > 0))
     given = (n_wk, eta, blocks, sums, out, *wanted)
     executor.rows(_draw_words, replicates * blocks, key, *given)
     np.divide(1.0, sums.reshape(replicates, blocks, topics).sum(axis=1), out=out.scale)
@@ -385,7 +377,8 @@ def draw_loadings(
     if _underflows(n_wk, eta):
         executor.rows(_draw_logs, n_wk.shape[0], key, n_wk, eta, out.value)
         out.scale[...] = 1.0
-        executor.rows(code_words if out.byte.size else list_words, out.length.size, key, out)
+        if out.topic.size:
+            executor.rows(list_words, out.length.size, key, out)
     else:
         _draw(key, n_wk, eta, out, executor, quick)
     return out
@@ -397,8 +390,7 @@ def draw_phi(key, n_wk, eta, out, executor: Executor = SERIAL):
     if _underflows(n_wk, eta):
         executor.rows(_draw_logs, n_wk.shape[0], key, n_wk, eta, out)
         return out
-    words = n_wk.shape[0] * n_wk.shape[1]
-    without_lists = blank_loadings(out, np.zeros(words + 1, np.int64))
+    without_lists = blank_loadings(out)
     _draw(key, n_wk, eta, without_lists, executor, False)
     out *= without_lists.scale[:, None, :]
     return out

@@ -17,10 +17,10 @@ from pgbn.samplers.first_layer.collapsed import (
     word_topics,
 )
 from pgbn.samplers.first_layer.extra_terms import PseudoTopics, count_pseudo, pseudo_weight
-from pgbn.samplers.first_layer.one_layer import allocate_shared
+from pgbn.samplers.first_layer.one_layer import allocate_shared, weigh_words, word_weights
 from pgbn.samplers.first_layer.partial import allocate_partial
 from pgbn.samplers.first_layer.tokens import RowPriors, Tokens, count_rows
-from pgbn.samplers.first_layer.value_lists import loadings_of, prior_sums
+from pgbn.samplers.first_layer.value_lists import loadings_of
 from pgbn.samplers.thinning import SparseCounts
 
 PHI = np.array([[[0.7, 0.2], [0.3, 0.8]]])
@@ -60,8 +60,8 @@ def test_labels_given_topics_and_scores(row: int, word: int) -> None:
     check(labels, row, word, expected(row, word, THETA[row]))
 
 
-@pytest.mark.parametrize("coded", [False, True])
-def test_the_first_token_of_a_row_given_topics_alone(coded: bool) -> None:
+@pytest.mark.parametrize("listed", [False, True])
+def test_the_first_token_of_a_row_given_topics_alone(listed: bool) -> None:
     """The label of word 0 given that word 1 has the topic 1: P(k) ∝ φ_k (m_k + a_k)."""
     tokens, pseudo, _ = many()
     labels = np.tile(np.array([3, 1], np.uint16), 2 * ROWS)
@@ -69,12 +69,13 @@ def test_the_first_token_of_a_row_given_topics_alone(coded: bool) -> None:
     count_rows(np.uint64(0), 0, 2 * ROWS, tokens.row_start, labels, m)
     assert m.sum() == 2 * ROWS
     prior = RowPriors(np.array([[0.3, 0.6]]), 2 * ROWS)
-    loadings = loadings_of(PHI.copy(), coded=coded)
+    loadings = loadings_of(PHI.copy(), listed=listed)
     given = (np.uint64(4), 0, 2 * ROWS, tokens, labels, loadings, m, prior)
-    if coded:
-        allocate_shared(*given, prior_sums(loadings, prior, 2 * ROWS), pseudo)
-    else:
+    if listed:
         allocate_partial(*given, pseudo)
+    else:
+        words = weigh_words(loadings, prior, 2 * ROWS, word_weights(2, 2))
+        allocate_shared(*given, words, pseudo)
     for row in (0, 1):
         check(labels, row, 0, expected(row, 0, np.array([0.3, 1.6])))
     again = np.zeros_like(m)

@@ -91,7 +91,7 @@ def test_a_list_in_two_parts_has_the_law_of_the_products(high, beyond):
     value = np.exp(rng.uniform(np.log(1e-3), 0.7, 45))
     weight = rng.gamma(0.3, size=45) + 0.01
     weight[value < high] *= 20.0  # most of the mass may lie below the top
-    loadings = blank_loadings(value.reshape(1, 1, 45), np.array([0, 64]))
+    loadings = blank_loadings(value.reshape(1, 1, 45), 64)
     list_large(value, 0.02, high, 0, loadings, np.empty(46, np.uint64))
     if high == 0.4:
         assert 0 < loadings.top[0] < loadings.length[0] - 8 < 40
