@@ -93,7 +93,7 @@ class _RowTopics(NamedTuple):
     the last word that was asked for."""
 
     topic: Pointer
-    count: Pointer  # type: ignore[assignment]  # hides tuple.count, which nobody needs
+    count: Pointer
     place: Pointer
     running: Pointer
 
