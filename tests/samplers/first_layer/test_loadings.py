@@ -1,15 +1,22 @@
-"""Φ given counts: the laws of its entries, its lists of large values, threads."""
+"""Φ given counts: the laws of its entries, threads, and gammas of one shape."""
 
 import itertools
 
 import numpy as np
 import pytest
+from numba import njit
 from scipy import stats
 
 from pgbn.samplers.executor import Threads
-from pgbn.samplers.first_layer.loadings import draw_loadings, draw_phi
+from pgbn.samplers.first_layer.loadings import (
+    EQUAL_SHAPES,
+    draw_loadings,
+    draw_phi,
+    equal_room,
+    fill_equal,
+)
 from pgbn.samplers.first_layer.value_lists import empty_loadings
-from pgbn.samplers.random import stream_key
+from pgbn.samplers.random import restart, stream_key
 
 
 @pytest.mark.parametrize("eta", [0.002, 0.05, 0.5, 1.0, 3.0])
@@ -42,22 +49,61 @@ def test_phi_has_beta_margins(eta):
     assert min(p_values) > 1e-3 / len(p_values), p_values
 
 
-@pytest.mark.parametrize("threads", [2, 3])
-def test_threads_change_no_bit(threads):
-    n_wk = np.random.default_rng(8).poisson(0.3, size=(30, 6, 21)).astype(np.int32)
+@pytest.mark.parametrize("shape", [(30, 6, 21), (1, 700, 9)])  # the latter of several blocks
+def test_threads_change_no_bit(shape):
+    n_wk = np.random.default_rng(8).poisson(0.3, size=shape).astype(np.int32)
     results = []
-    for number in (1, threads):
-        loadings = empty_loadings(n_wk.sum(axis=2), 21, 0.05)
+    for number in (1, 2, 3):
+        loadings = empty_loadings(n_wk.sum(axis=2), shape[2], 0.05)
         draw_loadings(30, n_wk, 0.05, loadings, Threads(number))
-        phi = draw_phi(31, n_wk, 0.05, np.empty(n_wk.shape), Threads(number))
+        phi = draw_phi(31, n_wk, 0.05, np.empty(shape), Threads(number))
         results.append((*loadings, phi))
-    for one, many in zip(*results, strict=True):
-        np.testing.assert_array_equal(one, many)
+    for one, two, three in zip(*results, strict=True):
+        np.testing.assert_array_equal(one, two)
+        np.testing.assert_array_equal(one, three)
 
 
-def test_threads_change_no_bit_in_one_large_draw():
-    """One replicate of more words than a block of sums, so that threads share its columns."""
-    n_wk = np.random.default_rng(3).poisson(0.1, size=(1, 700, 9)).astype(np.int32)
-    one = draw_phi(40, n_wk, 0.05, np.empty(n_wk.shape), Threads(1))
-    two = draw_phi(40, n_wk, 0.05, np.empty(n_wk.shape), Threads(2))
-    np.testing.assert_array_equal(one, two)
+# ---- gammas of one shape ----------------------------------------------------------------
+
+
+@njit
+def _fill(key, shape, rows, columns, out):
+    rng = np.empty(2, np.uint64)
+    restart(rng, key, 0)
+    fill_equal(rng, equal_room(columns), shape, rows, 3, out)
+
+
+def gammas(shape, rows, columns, key=5):
+    out = np.full(rows * columns + 6, -1.0)
+    _fill(np.uint64(key), shape, rows, columns, out)
+    assert (out[[0, 1, 2, -3, -2, -1]] == -1.0).all()  # nothing beside the rows
+    return out[3:-3].reshape(rows, columns)
+
+
+@pytest.mark.parametrize("shape", [EQUAL_SHAPES[0], 0.05, 0.5, EQUAL_SHAPES[1]])
+def test_they_have_the_law_of_their_shape(shape):
+    """By ln g, whose law has no atom and no end."""
+    sample = gammas(shape, 2500, 40).ravel()
+    law = stats.gamma(shape)
+    assert (sample > 0.0).all()
+    assert stats.kstest(law.cdf(sample), "uniform").pvalue > 1e-3
+    large = sample[sample > 0.5]  # where proposals are refused
+    tail = law.sf(0.5)
+    assert stats.binomtest(large.size, sample.size, tail).pvalue > 1e-3
+    assert stats.kstest(1.0 - law.sf(large) / tail, "uniform").pvalue > 1e-3
+
+
+def test_what_single_precision_cannot_hold_has_the_law_of_small_gammas():
+    """P(g < y | g < 2^-120) = (y / 2^-120)^a."""
+    shape, small = 0.03, 2.0**-120
+    sample = gammas(shape, 2500, 40, key=6).ravel()
+    below = sample[sample < small]
+    assert stats.binomtest(below.size, sample.size, stats.gamma(shape).cdf(small)).pvalue > 1e-3
+    assert stats.kstest((below / small) ** shape, "uniform").pvalue > 1e-3
+
+
+def test_neighbours_are_independent():
+    """The two halves of a row come from the same words of the stream."""
+    uniforms = stats.gamma(0.2).cdf(gammas(0.2, 20_000, 16, key=7))
+    correlation = np.corrcoef(uniforms.T)[np.triu_indices(16, 1)]
+    assert np.abs(correlation).max() < 5.0 / np.sqrt(20_000)
