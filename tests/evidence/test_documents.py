@@ -26,6 +26,10 @@ PHI = (
     np.array([[0.7, 0.2, 0.1], [0.1, 0.4, 0.5]]),
     np.array([[0.8, 0.2], [0.3, 0.7]]),
 )
+WIDE = (  # beyond 32 units, most of them negligible
+    np.random.default_rng(0).dirichlet(np.full(3, 0.5), 36),
+    np.random.default_rng(1).dirichlet(np.full(36, 0.1), 33),
+)
 NOISE = 1.5
 
 
@@ -33,8 +37,9 @@ class Model:
     """A belief network with Φ and r given, and one document at a time."""
 
     def __init__(self, depth: int, latent: str | None, labelled: bool) -> None:
-        self.phi, self.latent, self.labelled = PHI[:depth], latent, labelled
-        self.r = np.array([1.5, 0.8, 1.2])[: len(self.phi[-1])]
+        self.phi = PHI[:depth] if depth else WIDE
+        self.latent, self.labelled, depth = latent, labelled, len(self.phi)
+        self.r = np.array([1.5, 0.8, 1.2, *np.full(30, 0.03)])[: len(self.phi[-1])]
         self.layers = pack_layers(self.phi, self.r, PRIOR)
         terms = np.ascontiguousarray(self.phi[0].T)
         projected = np.zeros(
@@ -136,7 +141,7 @@ CASES = [
     pytest.param(
         depth, latent, labelled, id=f"{depth}-{latent or ('labels' if labelled else 'splits')}"
     )
-    for depth in (1, 2, 3)
+    for depth in (1, 2, 3, 0)
     for latent, labelled in (
         (None, True),
         (None, False),
@@ -148,6 +153,7 @@ CASES = [
 
 @pytest.mark.parametrize(("depth", "latent", "labelled"), CASES)
 def test_documents_have_the_joint_law(depth: int, latent: str | None, labelled: bool) -> None:
+    """A depth of 0 stands for two wide layers."""
     assert largest(Model(depth, latent, labelled), 2000, 4) < 4.0
 
 

@@ -1,10 +1,13 @@
-"""Hidden units of documents with the network held: their law, and topics that cannot have a term."""
+"""Documents with the network given: posterior moments, and topics that cannot have a term. The joint
+law is tested in `tests/evidence/test_documents.py`."""
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 from pgbn.samplers.documents.first_layer import count_law
 from pgbn.samplers.documents.scratch import Documents, scratch_for
+from pgbn.samplers.documents.sweeps import hash_documents
 from pgbn.samplers.documents.upper_layers import pack_layers
 from pgbn.training.new_rows import infer
 from pgbn.training.trained import Priors, TrainedNetwork
@@ -35,53 +38,6 @@ def test_the_calibration_test_sees_a_wrong_prior():
     wrong = TrainedNetwork.of_topics(model.phi, 1.15 * model.r, model.c, priors=model.priors)
     found = quiet(wrong, joint["x"], burn_in=150, samples=200)
     assert np.abs(calibration(wrong, joint, found)).max() > 5.0
-
-
-def frozen_chain(model, x, seed):
-    """A chain of the whole network without the steps that draw Φ, r and what is above them."""
-    held = {f"phi{t}": phi for t, phi in enumerate(model.phi, 1)}
-    held |= {"r": model.r, "gamma0": 1.0, "c0": 1.0}
-    chain = model.network().chain({"x": x}, seed, init=held, layer1="composed", threads=1)
-    chain._turns = [turn for turn in chain._turns if turn.step.upward or turn.step.node not in held]
-    return chain
-
-
-def distances(model, x, units):
-    """Means of the units in a chain of the network minus ``units``, in standard errors."""
-    chain = frozen_chain(model, x, 1).sweep(200)
-    batches: dict[int, list] = {1: [], 2: []}
-    for _ in range(40):  # batch means give a standard error in spite of the autocorrelation
-        sums = {1: 0.0, 2: 0.0}
-        for _ in range(50):
-            chain.sweep()
-            values = chain.select(["theta1", "theta2"])
-            for t in sums:
-                sums[t] = sums[t] + values[f"theta{t}"] / 50
-        for t in sums:
-            batches[t].append(sums[t])
-    np.testing.assert_array_equal(chain.values["phi1"], model.phi[0])
-    for t, rows in batches.items():
-        error = np.std(rows, axis=0, ddof=1) / np.sqrt(len(rows))
-        yield (np.mean(rows, axis=0) - units[f"theta{t}"]) / error
-
-
-def test_moments_agree_with_a_chain_of_the_network():
-    model = model_of(widths=(4, 3))
-    x = draw(model, 6, seed=2)["x"]
-    found = quiet(model, x, burn_in=500, samples=40_000)
-    for z in distances(model, x, found.values):
-        assert np.abs(z).max() < 4.5
-
-
-def test_moments_of_wide_layers_agree_with_a_chain_of_the_network():
-    """Layers beyond 32 units, most of them negligible. Their draws are so skewed that the largest
-    of 200 distances says little; in 15 such chains the mean square was between 1 and 1.6, and it
-    is above 3 if all units are a tenth too large."""
-    model = model_of(widths=(36, 33), scale=0.02)
-    x = draw(model, 6, seed=2)["x"]
-    found = quiet(model, x, burn_in=500, samples=40_000)
-    for z in distances(model, x, found.values):
-        assert np.mean(z**2) < 2.0
 
 
 def test_one_topic_is_known_exactly():
@@ -177,3 +133,11 @@ def test_only_counts_have_room_for_labels(latent: str | None, room: int) -> None
     layers = pack_layers([phi], np.ones(300), (1.0, 1.0, 1.0, 1.0))
     work = scratch_for(0, 3, documents, count_law(latent, 1.0), layers)
     assert work.labels.z.size == room
+
+
+def test_a_document_is_known_by_its_terms_and_counts() -> None:
+    x = sp.csr_array(np.array([[1, 2, 0], [1, 0, 2], [2, 1, 0]]))
+    indptr, indices = x.indptr.astype(np.int64), x.indices.astype(np.int32)
+    out = np.empty(3, np.uint64)
+    hash_documents(0, 0, 3, indptr, indices, x.data.astype(np.int64).view(np.uint64), out)
+    assert len(set(out.tolist())) == 3

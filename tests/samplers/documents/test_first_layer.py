@@ -1,14 +1,25 @@
-"""Very large counts: cells are split with θ^(1) drawn, where labels of tokens would take for ever."""
+"""The first layer of documents: the count behind a datum, and very large counts, which are split with
+θ^(1) drawn where labels of tokens would take for ever."""
 
 import itertools
 import time
 
 import numpy as np
 import pytest
+from numba import njit
+from scipy import special, stats
 from scipy.special import betaln
 from scipy.stats import binom
 
-from pgbn.samplers.documents.first_layer import DATUM, has_labels, most_labels
+from pgbn.errors import DataError
+from pgbn.samplers.documents.first_layer import (
+    DATUM,
+    count_law,
+    draw_count,
+    has_labels,
+    most_labels,
+)
+from pgbn.samplers.random import uniform
 from pgbn.training.new_rows import infer
 from pgbn.training.trained import Priors, TrainedNetwork
 
@@ -26,91 +37,9 @@ def model_of(depth):
     )
 
 
-def tables(rng, customers, a):
-    """l ~ CRT(customers, a), one customer after another."""
-    return (rng.random(customers) * (a + np.arange(customers)) < a).sum()
-
-
-def gibbs(model, x, sweeps, seed):
-    """E θ^(t)_k of one document by the steps of the paper in numpy, (sweeps, K_t) for each layer.
-
-    Split x given θ^(1), tables upward, p^(2) and c^(3), then θ downward.
-    """
-    rng = np.random.default_rng(seed)
-    depth, (a0, b0), (e0, f0) = model.depth, model.priors.p, model.priors.c
-    theta = [np.ones(width) for width in model.widths]
-    record = [np.zeros((sweeps, width)) for width in model.widths]
-    for sweep in range(sweeps):
-        m, shapes, rates = [], [], []
-        weights = model.phi[0].T * theta[0]
-        shares = weights / weights.sum(axis=1, keepdims=True)
-        m.append(np.sum([rng.multinomial(n, p) for n, p in zip(x, shares, strict=True)], axis=0))
-        if depth == 2:
-            weights = model.phi[1].T * theta[1]
-            each = [tables(rng, n, a) for n, a in zip(m[0], weights.sum(axis=1), strict=True)]
-            shares = weights / weights.sum(axis=1, keepdims=True)
-            split = [rng.multinomial(n, p) for n, p in zip(each, shares, strict=True)]
-            m.append(np.sum(split, axis=0))
-        above = theta[1].sum() if depth == 2 else model.r.sum()
-        p = rng.beta(a0 + m[0].sum(), b0 + above)
-        rates.append(1 / p)
-        if depth == 2:
-            c = rng.gamma(e0 + model.r.sum()) / (f0 + theta[1].sum())
-            rates.append(c - np.log1p(-p))
-        for t in range(depth - 1, -1, -1):
-            shapes = (model.r if t == depth - 1 else theta[1] @ model.phi[1]) + m[t]
-            record[t][sweep] = shapes / rates[t]
-            theta[t] = rng.gamma(shapes) / rates[t]
-    return record
-
-
-def error_of(values, batches=40):
-    """The standard error of the mean of a chain, by the means of its batches."""
-    means = values.reshape(batches, -1, values.shape[1]).mean(axis=1)
-    return means.std(axis=0, ddof=1) / np.sqrt(batches)
-
-
 def labelled(x, model):
     tokens, cells = x.sum(axis=1), (x > 0).sum(axis=1)
     return [has_labels(DATUM, n, c, model.widths[0]) for n, c in zip(tokens, cells, strict=True)]
-
-
-@pytest.mark.parametrize("depth", [1, 2])
-def test_splits_agree_with_gibbs_in_numpy(depth):
-    model = model_of(depth)
-    assert labelled(COUNTS, model) == [False, False]
-    found = infer(model, COUNTS, burn_in=500, samples=40_000)
-    for row, x in enumerate(COUNTS):
-        chain = gibbs(model, x, 6_200, row)
-        for t, values in enumerate(chain, 1):
-            z = (found[f"theta{t}"][row] - values[200:].mean(axis=0)) / error_of(values[200:])
-            assert np.abs(z).max() < 4.5
-
-
-@pytest.mark.parametrize("depth", [1, 2])
-def test_splits_agree_with_labels(depth):
-    """Counts of a term, and those of 20 terms that share its loadings, tell the same of θ."""
-    model, copies = model_of(depth), 20
-    spread = TrainedNetwork.of_topics(
-        (np.repeat(model.phi[0] / copies, copies, axis=1), *model.phi[1:]),
-        model.r, model.c, priors=model.priors,
-    )  # fmt: skip
-    rng = np.random.default_rng(0)
-    many = np.array(
-        [np.ravel([rng.multinomial(n, np.full(copies, 1 / copies)) for n in x]) for x in COUNTS]
-    )
-    assert labelled(many, spread) == [True, True]
-    settings = {"burn_in": 500, "samples": 6000}
-    splits = [infer(model, COUNTS, seed=seed, **settings) for seed in range(6)]
-    labels = [infer(spread, many, seed=seed, **settings) for seed in range(6)]
-    for t in range(1, depth + 1):
-        for name in ("values", "sd", "proportions", "proportions_sd"):
-            one, two = (
-                np.array([getattr(f, name)[f"theta{t}"] for f in each]) for each in (splits, labels)
-            )
-            error = np.sqrt((one.var(axis=0, ddof=1) + two.var(axis=0, ddof=1)) / 6)
-            z = (one.mean(axis=0) - two.mean(axis=0)) / error
-            assert np.abs(z).max() < 6.0  # of Student's law with 10 degrees of freedom
 
 
 def test_tokens_do_not_follow_the_first_label():
@@ -178,14 +107,7 @@ def test_all_documents_have_labels_where_each_has():
     """`most_labels`, for numpy, says what `has_labels`, for kernels, says of every document."""
     rng = np.random.default_rng(3)
     for topics, cells in itertools.product((1, 30, 400), (1, 3)):
-        for factor in (
-            1,
-            4,
-            4 * (topics + 16) - 1,
-            4 * (topics + 16),
-            4 * (topics + 16) + 1,
-            10**9,
-        ):
+        for factor in (1, 4, 10**9, *(4 * (topics + 16) + i for i in (-1, 0, 1))):
             indptr = np.array([0, cells, cells, 2 * cells])
             data = rng.integers(1, 3, 2 * cells)
             data[:cells] = factor
@@ -195,3 +117,68 @@ def test_all_documents_have_labels_where_each_has():
                 for total, size in zip(tokens, np.diff(indptr), strict=True)
             ]
             assert most_labels(indptr, data, topics)[1] == all(each)
+
+
+# ---- the count behind a datum -----------------------------------------------------------
+
+DRAWS = 40_000
+
+
+@njit
+def _draw(law, value, rate, out):
+    rng = np.array([3, 0x9E3779B97F4A7C15], np.uint64)
+    for i in range(out.size):
+        out[i] = draw_count(rng, law, value, rate)
+
+
+def draw(latent, value, rate, noise=1.0):
+    out = np.zeros(DRAWS, np.int64)
+    _draw(count_law(latent, noise), value, rate, out)
+    return out
+
+
+def check(found, n, weight):
+    """Every probability of a law on n, by its weights."""
+    p = weight / weight.sum()
+    seen = (found[:, None] == n).mean(axis=0)
+    assert (np.abs(seen - p) < 4.5 * np.sqrt(p * (1 - p) / DRAWS) + 3 / DRAWS).all()
+
+
+def test_data_that_are_counts_are_passed_on():
+    assert count_law(None, 2.0) == (DATUM, 2.0, 0)
+    assert set(draw(None, 7.0, 0.1)) == {7}
+
+
+@pytest.mark.parametrize("rate", [0.2, 3.0])
+def test_a_positive_count(rate):
+    n = np.arange(1, 20)
+    check(draw("truncated_poisson", 1.0, rate), n, stats.poisson.pmf(n, rate))
+
+
+@pytest.mark.parametrize(("value", "rate", "noise"), [(0.4, 2.0, 1.5), (5.0, 3.0, 0.5)])
+def test_the_shape_behind_a_real(value, rate, noise):
+    """P(n | y) ∝ Pois(n; λ) Gam(y; n, noise) ∝ (noise y λ)^n / n! (n − 1)!."""
+    n = np.arange(1, 40)
+    weight = (noise * value * rate) ** n / special.factorial(n) / special.factorial(n - 1)
+    check(draw("bessel", value, rate, noise), n, weight)
+
+
+def test_a_function_gets_the_stream_and_all_numbers():
+    def latent(rng, value, rate, noise):
+        return int(value) + 10 * (uniform(rng) < rate) + 100 * int(noise)
+
+    found = draw(latent, 2.0, 0.3, 4.0)
+    check(found, np.array([402, 412]), np.array([0.7, 0.3]))
+    assert abs(np.corrcoef(found[1:], found[:-1])[0, 1]) < 0.03  # the stream goes on
+    compiled = njit(latent)
+    np.testing.assert_array_equal(draw(compiled, 2.0, 0.3, 4.0), found)
+    assert count_law(latent, 1.0) == count_law(latent, 1.0)  # compiled once
+
+
+def test_functions_that_do_not_fit():
+    with pytest.raises(DataError, match="latent='x': give a function"):
+        count_law("x", 1.0)
+    with pytest.raises(DataError, match="latent=<lambda>: numba cannot compile"):
+        count_law(lambda rng: 1, 1.0)
+    with pytest.raises(ValueError, match="negative count"):
+        draw(lambda rng, value, rate, noise: -1, 1.0, 1.0)
