@@ -1,4 +1,4 @@
-"""Our logarithms and exponentials against thirty digits, at the edges, and bit for bit."""
+"""Our logarithms and exponentials against thirty digits, at the edges, and bit for bit; products."""
 
 from __future__ import annotations
 
@@ -9,7 +9,14 @@ import numpy as np
 import pytest
 
 from pgbn.samplers import elementary
-from pgbn.samplers.elementwise import exp_of, expm1_of, log1p_of, log_of
+from pgbn.samplers.elementwise import (
+    exp_of,
+    expm1_of,
+    log1p_of,
+    log1p_ratio,
+    log_of,
+    matrix_product,
+)
 
 DIGITS = Context(prec=40)
 BITS = [
@@ -67,15 +74,25 @@ def test_factorials() -> None:
 
 def test_the_bits_are_these() -> None:
     """Whatever the machine; recorded once."""
-    found = [
-        elementary.log(0.1),
-        elementary.exp(-1.7),
-        elementary.log1p(0.2),
-        elementary.expm1(0.3),
-    ]
+    found = elementary.log(0.1), elementary.exp(-1.7), elementary.log1p(0.2), elementary.expm1(0.3)
     assert [number.hex() for number in found] == BITS
 
 
-def test_quotients_that_are_no_numbers_have_logarithms() -> None:
-    assert elementary.log1p_quotient(3.0, 2.0) == elementary.log1p(1.5)
-    assert elementary.log1p_quotient(1e300, 1e-300) == pytest.approx(600 * math.log(10), rel=1e-15)
+def test_logarithms_of_quotients_do_not_overflow() -> None:
+    x, y = np.array([3.0, 700.0, 0.0, 1e300]), np.array([2.0, 2.3e-308, 1e-300, 1e-300])
+    expected = [np.log(2.5), np.log(700.0) - np.log(2.3e-308), 0.0, 600 * np.log(10.0)]
+    np.testing.assert_allclose(log1p_ratio(x, y), expected, rtol=1e-15)
+    np.testing.assert_allclose(list(map(elementary.log1p_quotient, x, y)), expected, rtol=1e-15)
+    assert log1p_ratio(3.0, 2.0) == elementary.log1p_quotient(3.0, 2.0) == log1p_of(1.5)
+
+
+def test_products() -> None:
+    random = np.random.default_rng(0)
+    a, b = random.gamma(0.3, size=(5, 70)), random.gamma(0.3, size=(70, 130))
+    a[2] = 0.0
+    np.testing.assert_allclose(matrix_product(a, b), a @ b, rtol=1e-13)
+    np.testing.assert_array_equal(matrix_product(a[3:4], b), matrix_product(a, b)[3:4])
+    assert matrix_product(a[:0], b).shape == (0, 130)
+    np.testing.assert_array_equal(
+        matrix_product(np.asfortranarray(a), b.T.copy().T), matrix_product(a, b)
+    )

@@ -40,24 +40,6 @@ def test_a_bundle_of_bundles_shares_its_arrays():
 
 
 @njit
-def _worker(bundle, rounds):
-    free, total = uncounted(bundle), 0.0
-    for i in range(rounds):
-        other = np.full(free.y.size, -1.0)  # would take the room of arrays that were freed
-        total += free.y.sum() + other.sum() - free.inner.number * i * 0.0
-    return total
-
-
-@njit
-def _owner(size, rounds):
-    return _worker(Outer(Inner(np.ones(size), 1.0), np.ones((size, 1))), rounds)
-
-
-def test_arrays_live_until_the_call_returns():
-    assert _owner(1000, 200) == 0.0
-
-
-@njit
 def _keeper(size, rounds):
     room = Outer(Inner(np.ones(size), 1.0), np.ones((size, 1)))
     free, total = uncounted(room), 0.0
