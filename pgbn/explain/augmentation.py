@@ -85,7 +85,13 @@ def augmentation(notation: Notation, lemmas: Lemmas) -> list[Block]:
             "the way up; exposures are functions of the current rates."
         ),
     ]
-    if any(_is_layer(notation, name) for name in notation.passing):
+    layers = any(  # gammas that pass their tables to a node that passes on tables of its own
+        "crt" in lemmas_of_rule(rule)
+        and set(notation.passing) & set(notation.wiring.polynomials[name, slot].names)
+        for (name, slot), rule in notation.wiring.rules.items()
+        if name in notation.passing
+    )
+    if layers:
         blocks.append(Paragraph(
             f"That this is so at every layer, however many there are, is {lemmas.cite('layers')}."
         ))  # fmt: skip
@@ -102,15 +108,6 @@ def augmentation(notation: Notation, lemmas: Lemmas) -> list[Block]:
         elif node.name in notation.passing:
             blocks += _hidden(notation, lemmas, node)
     return blocks + exposures(notation)
-
-
-def _is_layer(notation: Notation, name: str) -> bool:
-    """Whether a gamma passes its tables to a node that passes on tables of its own."""
-    return any(
-        "crt" in lemmas_of_rule(rule)
-        and set(notation.passing) & set(notation.wiring.polynomials[name, slot].names)
-        for slot, rule in notation.wiring.connections.rules_of(notation.network.nodes[name]).items()
-    )
 
 
 # ---- data -------------------------------------------------------------------------------

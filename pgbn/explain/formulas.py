@@ -327,7 +327,8 @@ def _mathml_row(row: Row) -> str:
     for (base, scripts), (after, _) in pairwise([*pairs, (None, [])]):
         following = scripts[0] if scripts else after
         shown = "<mrow></mrow>" if base is None else _mathml_item(base, following)
-        parts.append(_scripted(shown, scripts, large=_is_large(base)))
+        large = isinstance(base, Command) and base.name in LARGE
+        parts.append(_scripted(shown, scripts, large=large))
     return parts[0] if len(parts) == 1 else f"<mrow>{''.join(parts)}</mrow>"
 
 
@@ -351,10 +352,6 @@ def _place(item: Item) -> str:
     if isinstance(item, Script):
         return item.place
     return "^" if item == Char("'") else ""
-
-
-def _is_large(item: Item | None) -> bool:
-    return isinstance(item, Command) and item.name in LARGE
 
 
 def _scripted(base: str, scripts: list[Item], *, large: bool) -> str:

@@ -11,7 +11,7 @@ from pgbn.explain.formulas import to_unicode
 from pgbn.explain.model import distribution
 from pgbn.explain.notation import Notation
 from pgbn.explain.steps import has_tables, link_lines, split_lines, tables_lines
-from pgbn.network.terms import ALWAYS, Term
+from pgbn.network.terms import ALWAYS
 from pgbn.nodes.base import Node, Observed
 from pgbn.nodes.rules.registry import find_link
 
@@ -85,7 +85,9 @@ def _add_counts(
             beside = link is not None and slot != link.slot
             own = slot if beside or notation.slot_mark(node, slot) else ""
             name = f"split({node.name}{'.' + own if own else ''})"
-            label = notation.split(node, slot, _first_split(notation, node, slot)).latex
+            terms = notation.wiring.polynomials[node.name, slot].terms
+            shared = (term for term in terms if term.contracted or term.phase != ALWAYS)
+            label = notation.split(node, slot, next(shared, terms[0])).latex
             last = [_add(graph, name, label, lines, last)]
         polynomial = notation.wiring.polynomials[node.name, slot]
         chain = (node.name,) if polynomial.along is not None else ()
@@ -93,11 +95,6 @@ def _add_counts(
         for parent in (*polynomial.names, *chain):
             if parent not in notation.network.held:  # which hear nothing
                 graph.add_edge(last[0], parent, relation="counts")
-
-
-def _first_split(notation: Notation, node: Node, slot: str) -> Term:
-    terms = notation.wiring.polynomials[node.name, slot].terms
-    return next((term for term in terms if term.contracted or term.phase != ALWAYS), terms[0])
 
 
 def _add(graph: nx.DiGraph, name: str, label: str, lines: list[str], before: list[str]) -> str:

@@ -29,7 +29,8 @@ def notation_section(notation: Notation) -> list[Block]:
                     f"${notation.size[dim]}{known}$")  # fmt: skip
     names = []
     for node in network:
-        names.append(f"${_plain_symbol(notation, node)}$ is {code(node.name)}, "
+        indices = [notation.index[dim] for dim in reversed(node.axes)]
+        names.append(f"${notation.symbols[node.name].at(indices)}$ is {code(node.name)}, "
                      f"{network.role(node.name)} {type(node).__name__}")  # fmt: skip
         if isinstance(node, Multinomial):
             names.append(f"${notation.known_total(node).latex}$ is the total of {code(node.name)} "
@@ -50,23 +51,12 @@ def notation_section(notation: Notation) -> list[Block]:
         r"the number of tables that $m$ customers open in a Chinese restaurant of concentration "
         r"$a$; $(\cdot \mid -)$ is a draw given everything that its step reads."
     )
-    if _has_gates(notation):
+    gates = any(not notation.wiring.is_positive(node, slot)
+                for node in network for slot in node.zero_with)  # fmt: skip
+    if gates:  # the shape of a gamma can be 0
         words += r" $\mathrm{Gam}(0, c)$ is 0 with certainty, and so is $\mathrm{NB}(0, p)$."
     blocks: list[Block] = [Heading(2, "Notation"), Paragraph(words)]
     return [*blocks, *([Items(tuple(dims))] if dims else []), Items(tuple(names))]
-
-
-def _has_gates(notation: Notation) -> bool:
-    """Whether the shape of a gamma can be 0."""
-    return any(
-        not notation.wiring.is_positive(node, slot)
-        for node in notation.network
-        for slot in node.zero_with
-    )
-
-
-def _plain_symbol(notation: Notation, node: Node) -> str:
-    return notation.symbols[node.name].at([notation.index[dim] for dim in reversed(node.axes)])
 
 
 def generative(notation: Notation) -> list[Block]:

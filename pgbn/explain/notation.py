@@ -320,7 +320,7 @@ class Notation:
             elif first or later:
                 at[dim] = index
                 signs.append(rf"{index} \le {first}" if first else f"{index} > {later}")
-            elif len(holders) == 1 and takes_a_dot(holders[0]):
+            elif len(holders) == 1 and type(holders[0]) not in _WITHOUT_DOT:
                 at[dim] = DOT
             else:
                 at[dim] = index
@@ -376,7 +376,9 @@ class Notation:
             several, index = source.term.lag > 1, self.free(row, dotted.values())
             dotted[row] = index if several else "1"
             readers = rf"{index} \le {source.term.lag}" if several else readers
-        mark = entry_mark(self, source, at)
+        mark = ""
+        if source.factor.through is not None:  # [a_e]: what an operation gave to an entry
+            mark = f"[{self.value(source.factor.name, at).latex}]"
         return over(readers, self.split(source.child, source.slot, source.term, dotted, mark))
 
     def computed_count(self, node: Node, slot: str, at: At | None = None) -> Formula:
@@ -571,19 +573,7 @@ def weight_of(notation: Notation, source: Source, at: At, inner: At) -> Formula:
     return Formula(rf"\frac{{\partial {top}}}{{\partial {below}}}")
 
 
-def entry_mark(notation: Notation, source: Source, at: At) -> str:
-    """[a_e] on the counts of a cell that an operation gave to an entry; else nothing."""
-    if source.factor.through is None:
-        return ""
-    return f"[{notation.value(source.factor.name, at).latex}]"
-
-
 # ---- Of what kind an operand is: explain asks here and nowhere else ----
-
-
-def takes_a_dot(operand: Operand) -> bool:
-    """Whether a sum over one of its indices can be written by a dot in place of the index."""
-    return type(operand) not in (RuleExposure, RuleCount, LookedUp, OperationValue)
 
 
 def in_first_rows(notation: Notation, operand: Operand, dim: str) -> int:
@@ -659,6 +649,8 @@ def operand_formula(notation: Notation, operand: Operand, at: At) -> Formula:
     return notation.value(operand.name, at, [names[dim] for dim in node.axes])
 
 
+# operands of which a sum over an index cannot be written by a dot in its place
+_WITHOUT_DOT = (RuleExposure, RuleCount, LookedUp, OperationValue)
 _SIGNS = {"upper": "<", "distinct": r"\ne", "same": "="}
 
 

@@ -65,26 +65,15 @@ def _read(notation: Notation, node: Node, name: str, at: At | None, phase: Phase
 # Linear predictors: what is told about them, and the joint draws of what stands in them.
 
 
-def receives_forms(notation: Notation, node: Node) -> bool:
-    """Whether a node is drawn from quadratic forms."""
-    sources = notation.wiring.sources.get(node.name, ())
-    return bool(sources) and all(source.rule.is_quadratic for source in sources)
-
-
 def told_lines(notation: Notation, node: Node, slot: str) -> list[str]:
     """The evidence that a node draws about its predictor."""
     rule = notation.wiring.rules[node.name, slot]
     count, exposure = _told(notation, node, slot, notation.index)
-    predictor = notation.slot(node, slot).latex
-    stated = clean_math(rule.equation)
+    letter, value = notation.symbols[node.name].base, notation.value(node.name).latex
     return [
-        rf"({exposure.latex},\ {count.latex}) &:\ {stated}",
-        rf"\psi &= {predictor},\quad {_letter(notation, node)} = {notation.value(node.name).latex}",
+        rf"({exposure.latex},\ {count.latex}) &:\ {clean_math(rule.equation)}",
+        rf"\psi &= {notation.slot(node, slot).latex},\quad {letter} = {value}",
     ]
-
-
-def _letter(notation: Notation, node: Node) -> str:
-    return notation.symbols[node.name].base
 
 
 def _told(notation: Notation, node: Node, slot: str, at: At) -> tuple[Formula, Formula]:
@@ -109,8 +98,11 @@ def predictor_lines(notation: Notation, node: Node) -> list[str]:
     if joint:
         symbol = rf"({symbol})_{{{', '.join(notation.index[dim] for dim in joint)}}}"
     again = {dim: notation.index[dim] + "'" for dim in joint}
+    by_predictor: dict[tuple[str, str], list[Source]] = {}
+    for source in sources:
+        by_predictor.setdefault((source.child.name, source.slot), []).append(source)
     forms = [_form(notation, notation.network.nodes[child], slot, own, again)
-             for (child, slot), own in _by_predictor(sources).items()]  # fmt: skip
+             for (child, slot), own in by_predictor.items()]  # fmt: skip
     matrix, vector = added(a for a, _ in forms), added(b for _, b in forms)
     here = " ".join(notation.index[dim] for dim in joint)
     there = " ".join(again.values())
@@ -122,13 +114,6 @@ def predictor_lines(notation: Notation, node: Node) -> list[str]:
         rf"\hat{{A}}{below} &= {matrix.latex}",
         rf"\hat{{b}}{rf'_{{{here}}}' if joint else ''} &= {vector.latex}",
     ]
-
-
-def _by_predictor(sources: list[Source]) -> dict[tuple[str, str], list[Source]]:
-    found: dict[tuple[str, str], list[Source]] = {}
-    for source in sources:
-        found.setdefault((source.child.name, source.slot), []).append(source)
-    return found
 
 
 def _form(
@@ -146,7 +131,7 @@ def _form(
                  for term in terms if id(term) not in within)  # fmt: skip
     g, h = (_weight(notation, sources, at) for at in (first, second))
     same = [f"{first[d]} = {again[n]}" for d, n in own.items() if n in again and d in child.axes]
-    square = g * h if again else _square(g)
+    square = g * h if again or g.latex == "1" else g**2
     for each in same:
         square = Formula(f"1({each})") * square
     left = count if rest.latex == "0" else count - exposure * rest
@@ -155,10 +140,6 @@ def _form(
     for dim in reversed(summed):
         a, b = (Formula.sum_over(first[dim], each) for each in (a, b))
     return a, b
-
-
-def _square(g: Formula) -> Formula:
-    return g if g.latex == "1" else g**2
 
 
 def _weight(notation: Notation, sources: list[Source], at: At) -> Formula:
@@ -408,7 +389,8 @@ def _beta_line(notation: Notation, node: Node, slot: str, at: At, phase: Phase) 
 def draw_lines(notation: Notation, node: Node) -> list[str]:
     """The conditional of a node's value."""
     rule = notation.wiring.draws[node.name]
-    if receives_forms(notation, node):
+    sources = notation.wiring.sources.get(node.name, ())
+    if sources and all(source.rule.is_quadratic for source in sources):
         return predictor_lines(notation, node)
     if rule.kernel:
         return kernel_lines(notation, node)

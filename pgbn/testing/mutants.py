@@ -18,10 +18,9 @@ from pgbn.engine.first_layer.choice import sampler_names
 from pgbn.engine.first_layer.pattern import plain_pattern
 from pgbn.engine.plan import Counts, Draw, make_step
 from pgbn.engine.run.chain import Chain
-from pgbn.errors import StaleReadError
 from pgbn.explain.steps import has_tables
 from pgbn.network.network import Network
-from pgbn.network.schedule import Schedule, check_order, reorder
+from pgbn.network.schedule import Schedule, reorder
 from pgbn.nodes.base import Node
 from pgbn.nodes.gamma import Gamma
 from pgbn.nodes.rules.types import Evidence
@@ -160,20 +159,12 @@ def _wrong_order(schedule: Schedule) -> tuple[list[str], str, str] | None:
         for name in sorted(name for name in names if name in steps and not steps[name].upward):
             order = [other for other in steps if other != step.name]
             order.insert(order.index(name), step.name)
-            if _is_wrong(reorder(steps, order, check=False)):
+            if reorder(steps, order, check=False).faults:
                 beside = any(name in steps[other].marginalises for other in names & set(steps))
                 score = (beside, len(step.plates), not step.marginalises)
                 found.append((score, order, step.name, name))
     best = max(found, key=lambda each: each[0], default=None)
     return None if best is None else best[1:]
-
-
-def _is_wrong(schedule: Schedule) -> bool:
-    try:
-        check_order(schedule)
-    except StaleReadError:
-        return True
-    return False
 
 
 # ---- tokens -----------------------------------------------------------------------------
