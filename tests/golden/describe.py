@@ -21,10 +21,8 @@ from tests.same_bits import digest as hashes
 
 from .objects import documents
 
-__all__ = [
-    "LINES", "command", "commands", "continued", "described", "digest", "resumed", "run_command",
-    "trained",
-]  # fmt: skip
+__all__ = ["LINES", "command", "commands", "continued", "described", "digest", "is_stopped",
+           "resumed"]  # fmt: skip
 
 LINES = ("--json info", "--json topics --top 4", "explain")
 
@@ -109,9 +107,16 @@ def _data(data: Any) -> str | None:
     return None if data is None else digest(data)
 
 
+def is_stopped(folder: Path) -> bool:
+    """Whether a folder has a training that was stopped."""
+    return bool(
+        json.loads((folder / "model.json").read_text("utf-8"))["body"]["kind"] == "checkpoint"
+    )
+
+
 def described(folder: Path) -> dict[str, Any]:
     """What a folder holds. It is read, not computed: the same on every machine."""
-    if json.loads((folder / "model.json").read_text("utf-8"))["body"]["kind"] == "checkpoint":
+    if is_stopped(folder):
         return _plain(_checkpoint(folder))
     saved = open_saved(folder, threads=1)
     return _plain({
@@ -180,18 +185,13 @@ def commands(folder: Path) -> dict[str, str]:
 
 def command(line: str, folder: Path) -> str:
     """The hash of what one of ``LINES`` prints about a model."""
-    return digest(run_command(f"{line} {folder.name}", folder.parent))
-
-
-def run_command(line: str, place: Path) -> str:
-    """What ``pgbn line`` prints in a folder."""
     root = str(Path(pg.__file__).parents[1])
     paths = os.pathsep.join(filter(None, [root, os.environ.get("PYTHONPATH")]))
     found = subprocess.run(
-        [sys.executable, "-m", "pgbn", *line.split()], cwd=place, capture_output=True, check=True,
-        env={**os.environ, "PYTHONPATH": paths},
+        [sys.executable, "-m", "pgbn", *line.split(), folder.name], cwd=folder.parent,
+        capture_output=True, check=True, env={**os.environ, "PYTHONPATH": paths},
     )  # fmt: skip
-    return found.stdout.decode()
+    return digest(found.stdout.decode())
 
 
 def _plain(value: Any) -> Any:

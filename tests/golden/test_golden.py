@@ -11,12 +11,12 @@ import pytest
 import pgbn as pg
 from tests.same_bits.machine import differences
 
-from .describe import LINES, command, continued, described, digest, resumed
-from .objects import CHECKPOINTS
+from .describe import LINES, command, continued, described, digest, is_stopped, resumed
 from .write import COMMAND, EXPECTED, FILES, NETWORKS
 
 RECORD = json.loads(EXPECTED.read_text("utf-8"))
 NAMES = list(RECORD["files"])
+CHECKPOINTS = [name for name in NAMES if is_stopped(FILES / name)]
 MODELS = [name for name in NAMES if name not in CHECKPOINTS]
 ELSEWHERE = differences(RECORD["machine"])
 
