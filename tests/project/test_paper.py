@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-import pgbn
 from tests.helpers.repository import ROOT
 
 SCRIPTS = ROOT / "examples" / "paper"
@@ -17,7 +16,6 @@ sys.path.insert(0, str(SCRIPTS))
 
 import binary  # noqa: E402
 import common  # noqa: E402
-import corpora  # noqa: E402
 import logistic  # noqa: E402
 import multiclass  # noqa: E402
 import perplexity  # noqa: E402
@@ -53,26 +51,6 @@ def test_logistic_regression_is_that_of_liblinear(C: float) -> None:
         )
         peer.fit(X, target[:, k])
         assert w[:, k] == pytest.approx(peer.coef_[0], rel=1e-5, abs=1e-7)
-
-
-def test_logistic_regression_sees_only_what_it_may() -> None:
-    """A fit with weights 0 and 1 is the fit of the documents with weight 1, from any start."""
-    X, labels = simulated(2)
-    target = logistic.one_against_rest(labels)
-    seen = np.arange(len(labels)) % 3 > 0
-    weight = np.repeat(seen[:, None], 4, axis=1).astype(float)
-    start = np.random.default_rng(0).normal(size=(12, 4))
-    weighted = logistic.fit(X, target, 8.0, weight=weight, start=start, tolerance=1e-9)
-    alone = logistic.fit(X[seen], target[seen], 8.0, tolerance=1e-9)
-    assert weighted == pytest.approx(alone, rel=1e-6, abs=1e-8)
-
-
-def test_logistic_regression_of_sparse_features() -> None:
-    X, labels = simulated(3)
-    X = np.where(X > 0.05, X, 0.0)
-    target = logistic.one_against_rest(labels)
-    dense = logistic.fit(X, target, 4.0, tolerance=1e-9)
-    assert logistic.fit(sp.csr_array(X), target, 4.0, tolerance=1e-9) == pytest.approx(dense)
 
 
 def test_cross_validation_is_that_of_single_fits() -> None:
@@ -219,17 +197,6 @@ def test_stages_and_networks_of_others(data, finished: Path, tmp_path: Path) -> 
     assert all(record["training_seconds"] is None for record in stored.values())
 
 
-def test_a_control_never_mixes_with_the_cells_of_the_paper(data, tmp_path: Path) -> None:
-    given = [*options(data, "20newsgroups", tmp_path), "--tasks", "science", "--depth", "1"]
-    binary.main([*given, "--collect", "30"])
-    folder = tmp_path / "quick"
-    assert list(records(folder / "binary-C30.json")) == ["science K1max=10 T=1 seed=0"]
-    assert not (folder / "binary.json").exists()
-    (network,) = folder.glob("networks/*/model.json")
-    assert network.parent.name == "binary-C30-science-K10-seed0-T1"
-    assert pgbn.load(network.parent).sweeps == 20 + 30  # of the quick burn-in, and what was asked
-
-
 @pytest.mark.parametrize(("script", "corpus", "needs"), [
     (multiclass, "nips12", "no array 'groups'; this experiment needs 20newsgroups.npz"),
     (words, "nips12", "needs 20newsgroups.npz"), (binary, "nips12", "needs 20newsgroups.npz"),
@@ -302,13 +269,3 @@ def test_a_folder_without_results_is_refused(script, tmp_path: Path, monkeypatch
     with pytest.raises(SystemExit, match=r"--out results: there are no results.*docs/results"):
         script.main([])
     assert "77.8" in page.read_text()
-
-
-def test_terms_are_the_most_frequent(data) -> None:
-    whole = corpora.load_newsgroups(Path(data["20newsgroups"]))
-    some = corpora.load_newsgroups(Path(data["20newsgroups"]), terms=30)
-    total = whole["train"].sum(axis=0) + whole["test"].sum(axis=0)
-    kept = np.isin(whole["vocabulary"], some["vocabulary"])
-    assert kept.sum() == 30
-    assert total[kept].min() >= total[~kept].max()
-    assert (some["train"].toarray() == whole["train"].toarray()[:, kept]).all()
