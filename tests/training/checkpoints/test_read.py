@@ -18,7 +18,7 @@ from pgbn import checkpoint
 from pgbn.engine.run.progress import Event
 from pgbn.storage import folders
 from pgbn.storage.stopping import Interrupted
-from tests.helpers.runs import same
+from tests.helpers.saved import same_networks as same
 from tests.helpers.small_data import counts
 
 

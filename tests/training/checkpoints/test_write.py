@@ -14,7 +14,7 @@ import pgbn
 from pgbn import checkpoint
 from pgbn.engine.run.progress import Event
 from pgbn.storage import folders, runner
-from tests.helpers.runs import same
+from tests.helpers.saved import same_networks as same
 from tests.helpers.small_data import counts
 
 
