@@ -272,22 +272,22 @@ def use_folder(folder: Path, place: Path, choice: random.Random) -> None:
     if choice.random() < 0.15:
         command(["report", str(folder), "-o", str(page)])
     found = refusable(lambda: pgbn.load(folder))
-    for kind, use in USES:
-        if isinstance(found, kind):
-            for verb in use(found):
-                refusable(verb)
-            if choice.random() < 0.15 and hasattr(found, "report"):
-                refusable(lambda: _report(found, page))
+    for kind, uses in USES:
+        for use in uses if isinstance(found, kind) else ():
+            refusable(lambda: _finite(use(found)))  # noqa: B023
+    if choice.random() < 0.15 and hasattr(found, "report"):
+        refusable(lambda: _report(found, page))
     if found is not None:
         refusable(lambda: pgbn.save(found, place / "again"))
         refusable(lambda: repr(found))
     refusable(lambda: pgbn.resume(folder, family=own_family, progress=False, callback=enough()))
     refusable(lambda: pgbn.resume(folder, progress=False, callback=enough()))
     if folder.name == "minibatch":
-        refusable(lambda: _use_trained(_go_on(folder)))
+        again = lambda: pgbn.train_minibatch(DATA, [3, 2], **MINIBATCH, save=folder)  # noqa: E731
+        refusable(lambda: _finite(_inferred(again())))
     if folder.name == "corpus-stopped":
         texts = place / "kinds" / "texts.txt"
-        refusable(lambda: _use_corpus(pgbn.Corpus.build([texts] * 3, folder, block_rows=2)))
+        refusable(lambda: _finite(_counts(pgbn.Corpus.build([texts] * 3, folder, block_rows=2))))
 
 
 class EnoughError(pgbn.PgbnError):
@@ -306,61 +306,34 @@ def enough() -> Callable[[Any], None]:
     return listen
 
 
-def _go_on(folder: Path) -> Any:
-    return pgbn.train_minibatch(DATA, [3, 2], **MINIBATCH, save=folder)
-
-
 def _report(found: Any, page: Path) -> None:
     found.report(page)
     assert "\x1b" not in page.read_text()
 
 
-def _finite(what: str, *arrays: Any) -> None:
-    check_finite(what, {str(n): array for n, array in enumerate(arrays)})
+def _finite(result: Any) -> None:
+    """What is returned as arrays, or dicts and lists of them, has finite numbers only."""
+    parts = result.values() if isinstance(result, dict) else result
+    if isinstance(result, (dict, list, tuple)):
+        for part in parts:
+            _finite(part)
+    elif isinstance(result, (float, np.ndarray)):
+        check_finite("result", {"array": result})
 
 
-def _is_number(score: float) -> None:
-    assert not np.isnan(score), "score"  # what a model holds for impossible has the density 0
+def _numbers(array: Any) -> None:
+    """No NaN. What a model holds for impossible has the density 0, and a draw may be infinite."""
+    assert not np.isnan(array).any(), "not a number"
 
 
-NetworkMethods = list[Callable[[], Any]]
+def _run(ignored: Any) -> None:
+    """What is returned may be anything."""
 
 
-def _chain(chain: Any) -> NetworkMethods:
-    def sweep() -> None:
-        before = chain.sweeps
-        chain.sweep(1)
-        assert chain.sweeps == before + 1
-        check_finite("chain", chain.values)
-        _finite("log likelihood", chain.log_likelihood())
-
-    def append() -> None:
-        name = chain.network.observed[0]
-        check_finite("appended", chain.append({name: DATA[:2]}, sweeps=1).values)
-
-    return [lambda: chain.explain(brief=True), sweep, append, chain.log_joint, chain.state]
-
-
-def _draws(draws: Any) -> NetworkMethods:
-    def every() -> None:
-        for name in draws:
-            assert not np.isnan(draws[name]).any(), f"draws of {name}"
-
-    def predict() -> None:
-        for name in draws.network.observed if draws.network else ():
-            _finite("predicted", draws.predict(name))
-
-    def new_rows() -> None:
-        for name in draws.network.observed if draws.network else ():
-            _finite("predicted", draws.predict(name, sizes={"doc": 2}))
-
-    def likelihood() -> None:
-        for name in draws.network.observed if draws.network else ():
-            found = draws.log_likelihood(name)
-            assert not np.isnan(found).any(), "log likelihood"
-
-    return [every, predict, new_rows, likelihood, draws.to_xarray, draws.to_arviz, lambda: draws.sizes,
-            lambda: [draws.mean(name) for name in draws]]  # fmt: skip
+def _swept(chain: Any) -> Any:
+    before = chain.sweeps
+    assert chain.sweep(1).sweeps == before + 1
+    return [chain.values, chain.log_likelihood()]
 
 
 def _data(model: Any) -> Any:
@@ -368,42 +341,29 @@ def _data(model: Any) -> Any:
     return np.minimum(DATA, 1) if getattr(model, "link", "") == "bernoulli" else DATA
 
 
-def _use_trained(model: Any) -> None:
-    hidden = pgbn.infer(model, _data(getattr(model, "deepest", model)), **FEW)
-    check_finite("proportions", {str(t): part for t, part in hidden.proportions.items()})
-    _finite("phi", *getattr(model, "deepest", model).phi)
+def _deepest(model: Any) -> Any:
+    return getattr(model, "deepest", model)
 
 
-def _trained(model: Any) -> NetworkMethods:
-    deepest = getattr(model, "deepest", model)
-
-    def grown() -> None:
-        network = getattr(model, "deepest", model)
-        found = network.network().infer(OWN, given=network.means, burn_in=1, samples=1)
-        check_finite("inferred", {name: found[name] for name in found})
-
-    def go_on() -> None:
-        more = pgbn.train_layerwise(
-            _data(deepest),
-            5,
-            3,
-            link=deepest.link,
-            start_from=model,
-            burn_in=1,
-            collect=1,
-            progress=False,
-        )
-        _finite("phi", *more.deepest.phi)
-
+def _inferred(model: Any) -> Any:
+    """What new rows have; of a family of one's own, which has no link, by its network."""
+    deepest = _deepest(model)
     if not deepest.link:
-        return [
-            grown,
-            lambda: deepest.widths,
-            model.to_arviz if hasattr(model, "to_arviz") else repr,
-        ]
-    return [lambda: _use_trained(model), go_on, deepest.to_arviz, lambda: deepest.network().explain(),
-            lambda: pgbn.completion_perplexity(model, DATA, **FEW),
-            lambda: pgbn.merge_topics(model, [(0, 1)])]  # fmt: skip
+        found = deepest.network().infer(OWN, given=deepest.means, burn_in=1, samples=1)
+        return [found[name] for name in found]
+    return [pgbn.infer(model, _data(deepest), **FEW).proportions, list(deepest.phi)]
+
+
+def _deeper(model: Any) -> Any:
+    few = {"link": _deepest(model).link, "burn_in": 1, "collect": 1, "progress": False}
+    rows = _data(_deepest(model))
+    return list(pgbn.train_layerwise(rows, 5, 3, start_from=model, **few).deepest.phi)
+
+
+def _counts(corpus: Any) -> Any:
+    assert len(corpus.labels) == corpus.shape[0]
+    assert corpus.vocabulary is None or len(corpus.vocabulary) == corpus.shape[1]
+    return corpus.counts.data
 
 
 def _soon(model: Any) -> Any:
@@ -416,42 +376,53 @@ def _soon(model: Any) -> Any:
     return model
 
 
-def _estimator(model: Any) -> NetworkMethods:
-    return [lambda: _finite("features", model.transform(DATA)), lambda: model.topics(),
-            lambda: _is_number(model.score(DATA)), lambda: model.get_feature_names_out(),
-            lambda: model.topics_frame(), lambda: model.similarity(), lambda: model.to_networkx(),
-            lambda: _finite("rates", model.inverse_transform(model.transform(DATA))),
-            lambda: _soon(model.set_params(warm_start=True)).fit(DATA)]  # fmt: skip
+def _sampled(network: Any) -> Any:
+    found = network.sample({network.observed[0]: DATA}, 1, 1, chains=1, progress=False)
+    return [found[name] for name in found]
 
 
-def _transformer(model: Any) -> NetworkMethods:
-    return [lambda: _finite("features", model.transform(DATA)),
-            lambda: _is_number(model.score(DATA)), lambda: model.get_feature_names_out(),
-            lambda: _finite("rates", model.inverse_transform(model.transform(DATA))),
-            lambda: _soon(model).fit(DATA)]  # fmt: skip
+def _data_nodes(draws: Any) -> Any:
+    return draws.network.observed if draws.network else ()
 
 
-def _use_corpus(corpus: Any) -> None:
-    _finite("counts", corpus.counts.data)
-    assert len(corpus.labels) == corpus.shape[0]
-    assert corpus.vocabulary is None or len(corpus.vocabulary) == corpus.shape[1]
-
-
-def _network(network: Any) -> NetworkMethods:
-    def sample() -> None:
-        found = network.sample({network.observed[0]: DATA}, 1, 1, chains=1, progress=False)
-        check_finite("draws", {name: found[name] for name in found})
-
-    return [lambda: network.explain(), lambda: network.plot(), sample, lambda: network.schedule,
-            lambda: network.prior_predictive(1, {"doc": 2, "term": 3})]  # fmt: skip
-
-
-USES: list[tuple[Any, Callable[[Any], NetworkMethods]]] = [
-    (pgbn.Chain, _chain),
-    (pgbn.Draws, _draws),
-    (pgbn.PGBN, _estimator),
-    (pgbn.NetworkTransformer, _transformer),
-    (pgbn.Corpus, lambda corpus: [lambda: _use_corpus(corpus)]),
-    (pgbn.Network, _network),
-    ((pgbn.TrainedNetwork, pgbn.LayerwiseTraining), _trained),
-]
+Use = Callable[[Any], Any]
+_ESTIMATOR: list[Use] = [
+    lambda model: model.transform(DATA), lambda model: _numbers(model.score(DATA)),
+    lambda model: _run(model.get_feature_names_out()),
+    lambda model: model.inverse_transform(model.transform(DATA)),
+]  # fmt: skip
+USES: list[tuple[Any, list[Use]]] = [
+    (pgbn.Chain, [
+        lambda chain: chain.explain(brief=True), _swept,
+        lambda chain: chain.append({chain.network.observed[0]: DATA[:2]}, sweeps=1).values,
+        lambda chain: _run(chain.log_joint()), lambda chain: _run(chain.state()),
+    ]),
+    (pgbn.Draws, [
+        lambda draws: [_numbers(draws[name]) for name in draws],
+        lambda draws: [draws.predict(name) for name in _data_nodes(draws)],
+        lambda draws: [draws.predict(name, sizes={"doc": 2}) for name in _data_nodes(draws)],
+        lambda draws: [_numbers(draws.log_likelihood(name)) for name in _data_nodes(draws)],
+        lambda draws: _run(draws.to_xarray()), lambda draws: _run(draws.to_arviz()),
+        lambda draws: draws.sizes, lambda draws: _run([draws.mean(name) for name in draws]),
+    ]),
+    (pgbn.NetworkTransformer, _ESTIMATOR),
+    (pgbn.PGBN, [
+        lambda model: _run(model.topics()), lambda model: _run(model.topics_frame()),
+        lambda model: _run(model.similarity()), lambda model: _run(model.to_networkx()),
+        lambda model: _run(_soon(model.set_params(warm_start=True)).fit(DATA)),
+    ]),
+    (pgbn.NetworkTransformer, [lambda model: _run(_soon(model).fit(DATA))]),
+    (pgbn.Corpus, [_counts]),
+    (pgbn.Network, [
+        lambda network: network.explain(), lambda network: _run(network.plot()), _sampled,
+        lambda network: _run(network.schedule),
+        lambda network: _run(network.prior_predictive(1, {"doc": 2, "term": 3})),
+    ]),
+    ((pgbn.TrainedNetwork, pgbn.LayerwiseTraining), [
+        _inferred, _deeper, lambda model: _run(_deepest(model).widths),
+        lambda model: _run(_deepest(model).to_arviz()),
+        lambda model: _deepest(model).network().explain(),
+        lambda model: pgbn.completion_perplexity(model, _data(_deepest(model)), **FEW),
+        lambda model: _run(pgbn.merge_topics(model, [(0, 1)])),
+    ]),
+]  # fmt: skip
