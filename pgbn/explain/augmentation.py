@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pgbn.explain.algebra import Formula, numeral
 from pgbn.explain.document import Block, Equations, Heading, Paragraph, code
-from pgbn.explain.lemmas import Lemmas, chain_lemma, lemmas_of_rule
+from pgbn.explain.lemmas import Lemmas, chain_lemma, lemmas_of_rule, passage
 from pgbn.explain.names import clean_math
 from pgbn.explain.notation import At, Notation, Phase, added, where
 from pgbn.explain.steps import (
@@ -78,12 +78,7 @@ def augmentation(notation: Notation, lemmas: Lemmas) -> list[Block]:
     """Every node that hands counts on, data first."""
     blocks: list[Block] = [
         Heading(2, "The augmentation, from the data up"),
-        Paragraph(
-            r"Whatever a positive quantity $\lambda$ hears from below has the form $\lambda^{m} "
-            r"e^{-q \lambda}$: a count $m$ and an exposure $q$, as if $m \sim \mathrm{Pois}(q "
-            r"\lambda)$. Counts and exposures of several sources add. Counts are drawn once, on "
-            "the way up; exposures are functions of the current rates."
-        ),
+        Paragraph(passage("evidence")),
     ]
     layers = any(  # gammas that pass their tables to a node that passes on tables of its own
         "crt" in lemmas_of_rule(rule)
@@ -96,12 +91,7 @@ def augmentation(notation: Notation, lemmas: Lemmas) -> list[Block]:
             f"That this is so at every layer, however many there are, is {lemmas.cite('layers')}."
         ))  # fmt: skip
     if any(rule.is_quadratic for rule in notation.wiring.rules.values()):
-        blocks.append(Paragraph(
-            r"What a real predictor $\psi$, a sum with weights, hears has the form $e^{\kappa \psi "
-            r"- \omega \psi^2 / 2}$, as if $\kappa / \omega$ were a normal observation of it with "
-            f"the precision $\\omega$ ({lemmas.cite('form')}). Nothing is shared out there: what "
-            "stands in the predictor is drawn given the rest of it."
-        ))  # fmt: skip
+        blocks.append(Paragraph(passage("predictors", form=lemmas.cite("form"))))
     for node in reversed(notation.network.nodes.values()):
         if isinstance(node, Observed):
             blocks += _data(notation, lemmas, node)

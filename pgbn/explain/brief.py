@@ -6,6 +6,7 @@ from itertools import groupby
 
 from pgbn.explain.augmentation import count_line, exposures
 from pgbn.explain.document import Block, Equations, Heading, Paragraph, code, join
+from pgbn.explain.lemmas import passage
 from pgbn.explain.model import generative
 from pgbn.explain.notation import Notation
 from pgbn.explain.sampler import ExplainedSampler
@@ -16,11 +17,7 @@ from pgbn.network.steps import Step
 def brief_blocks(notation: Notation, sampler: ExplainedSampler) -> list[Block]:
     """Model and sweep on about two pages, without proofs."""
     blocks: list[Block] = [
-        Paragraph(
-            r"$\mathrm{Gam}(a, c)$ has shape $a$ and rate $c$; a dot is a sum over an index; "
-            r"$\mathrm{CRT}(m, a)$ is the number of tables of $m$ customers; $m$ are counts and "
-            r"$q$ exposures that a node hears."
-        ),
+        Paragraph(passage("short notation")),
         *generative(notation),
         Heading(2, "What is heard from below"),
         *_counts(notation),

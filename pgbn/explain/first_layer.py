@@ -7,6 +7,7 @@ import re
 from pgbn.engine.first_layer.pattern import Pattern
 from pgbn.explain.algebra import Formula, numeral
 from pgbn.explain.document import Block, Equations, Heading, Paragraph, code
+from pgbn.explain.lemmas import passage
 from pgbn.explain.names import Symbol
 from pgbn.explain.notation import DOT, Notation, over
 from pgbn.explain.sampler import ExplainedSampler
@@ -200,14 +201,8 @@ def _section(
     gone = rf"${phi}$ and ${theta}$" if out else f"${theta}$"
     of = f" of {code(layer.observed.name)}" if several else ""
     own = f"labels {layer.observed.name}" if several else "labels"
-    intro = (
-        f"Every count of {code(layer.observed.name)} is so many tokens: token ${layer.place}$ has "
-        f"the term ${layer.token_term}$, which is seen, and a label ${layer.label}$, the factor "
-        "that it comes from. Given the values the labels are independent, with probabilities "
-        "proportional to the terms of the sum; the counts of labels are the "
-        f"${layer.split}$ of the split. A minus sign above a count says that the token at hand is "
-        "left out of it."
-    )
+    intro = passage("tokens", data=code(layer.observed.name), place=layer.place,
+                    term=layer.token_term, label=layer.label, split=layer.split)  # fmt: skip
     if layer.further:
         names = ", ".join(f"${further_name(layer, term)}$" for term in layer.further)
         intro += f" A term of the rate beside ${phi}$ and ${theta}$ is a label of its own: {names}."
@@ -312,10 +307,4 @@ def _why(layer: TokenLayer, out: bool) -> str:
     )
     if layer.scores.simplex is None and layer.divisor.latex == "1":
         words += "The power of the rate is the same for all labels, and cancels. "
-    return words + (
-        "So the label of one token, given all others, has the probability below. Token after token "
-        "is drawn so; each draw leaves the joint distribution of all labels unchanged, and so does "
-        "the step, which draws from a conditional at every token, not from that of all labels at "
-        "once. The tokens of one cell must be drawn one by one, and each is the token that it was "
-        "before: a token that is chosen by its label would not be."
-    )
+    return words + passage("one token")

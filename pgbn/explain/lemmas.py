@@ -1,6 +1,6 @@
 """The lemmas that a document cites, numbered in the order of their first use; its references.
 
-Their texts are in ``lemmas.md``.
+The texts are in ``texts.md``.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ class Lemma:
 
 @cache
 def _sections() -> dict[str, str]:
-    """The sections of ``lemmas.md`` by their headings."""
-    text = (files("pgbn.explain") / "lemmas.md").read_text("utf-8")
+    """The sections of ``texts.md`` by their headings."""
+    text = (files("pgbn.explain") / "texts.md").read_text("utf-8")
     return dict(section.split("\n", 1) for section in text.split("\n# ")[1:])
 
 
@@ -59,6 +59,12 @@ def lemmas() -> dict[str, Lemma]:
             found[key] = Lemma(title, " ".join(statement.split()), lines, " ".join(proof.split()),
                                reference.strip().removesuffix("]"))  # fmt: skip
     return found
+
+
+def passage(key: str, **parts: str) -> str:
+    """A passage of ``texts.md``, in which ``<name>`` is replaced by the part of this name."""
+    text = " ".join(_sections()[key].split())
+    return re.sub(r"<(\w+)>", lambda found: parts[found[1]], text)
 
 
 _RULE_LEMMAS: dict[tuple[type[Node], str, str], tuple[str, ...]] = {

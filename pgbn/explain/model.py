@@ -9,6 +9,7 @@ from scipy.sparse import issparse
 
 from pgbn.explain.algebra import Formula
 from pgbn.explain.document import Block, Equations, Heading, Items, Paragraph, code
+from pgbn.explain.lemmas import passage
 from pgbn.explain.names import clean_math
 from pgbn.explain.notation import Notation, where
 from pgbn.nodes.base import Node
@@ -44,13 +45,7 @@ def notation_section(notation: Notation) -> list[Block]:
     for value, symbol, place in notation.constants:
         kind = "sparse matrix" if issparse(value) else "array"
         names.append(f"${symbol.at()}$ is a known {kind}, in the {place}")
-    words = (
-        r"A dot in place of an index is a sum over it, $(a_v)_v$ is the vector of all $a_v$. "
-        r"$\mathrm{Gam}(a, c)$ has shape $a$ and rate $c$; $\mathrm{NB}(a, p)$ gives $m$ the "
-        r"probability $\Gamma(m + a) / (m!\, \Gamma(a))\, p^m (1 - p)^a$; $\mathrm{CRT}(m, a)$ is "
-        r"the number of tables that $m$ customers open in a Chinese restaurant of concentration "
-        r"$a$; $(\cdot \mid -)$ is a draw given everything that its step reads."
-    )
+    words = passage("notation")
     gates = any(not notation.wiring.is_positive(node, slot)
                 for node in network for slot in node.zero_with)  # fmt: skip
     if gates:  # the shape of a gamma can be 0

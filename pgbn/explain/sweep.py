@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from pgbn.explain.document import Block, Equations, Heading, Items, Paragraph, code, join
 from pgbn.explain.first_layer import token_lines
-from pgbn.explain.lemmas import Lemmas, chain_lemma, lemma_of_draw, lemmas_of_rule
+from pgbn.explain.lemmas import Lemmas, chain_lemma, lemma_of_draw, lemmas_of_rule, passage
 from pgbn.explain.notation import Notation
 from pgbn.explain.sampler import ExplainedSampler
 from pgbn.explain.steps import count_lines, draw_lines, kernel_reason, link_lemma, random_slots
@@ -35,21 +35,9 @@ def validity(notation: Notation, lemmas: Lemmas, sampler: ExplainedSampler) -> l
     ways = ["token by token"] * by_token + ["by pseudo-counts that are forgotten"] * completed
     ways += ["beginning from a current value"] * by_kernel
     invariant = f" (or, {' or '.join(ways)}, leaves it invariant)" if ways else ""
-    exact = f"draws from the conditional distribution{invariant}"
     blocks: list[Block] = [
         Heading(3, "Why the order is valid"),
-        Paragraph(
-            "Call what is not stale current. Claim: if at some moment the current variables (data, "
-            "counts, values) have their posterior distribution, the stale ones left out, then so "
-            "they have after any step that reads current variables only. "
-            f"Proof: the step {exact} of what it draws, A, given the current variables without B, "
-            "which "
-            "it integrates out; what it does not read does not enter that conditional. Before the "
-            "step the current variables without A and B have their posterior distribution, since "
-            "leaving variables out keeps it; a draw of A from its conditional gives A and these "
-            "their joint posterior distribution. B is stale from here, A is current. That is the "
-            "claim after the step, and by induction it holds after every step of a sweep."
-        ),
+        Paragraph(passage("order", invariant=invariant)),
         Paragraph(_whole(notation, steps)),
     ]
     if items:
@@ -60,10 +48,7 @@ def validity(notation: Notation, lemmas: Lemmas, sampler: ExplainedSampler) -> l
             ),
             Items(tuple(items)),
         ]
-    blocks.append(Paragraph(
-        "Such a sweep is a partially collapsed Gibbs sampler (van Dyk & Park 2008). "
-        "`net.with_order([...])` runs the same check on any other order, over two sweeps, so that "
-        "the end of one is a valid beginning of the next."))  # fmt: skip
+    blocks.append(Paragraph(passage("partially collapsed")))
     return blocks
 
 
@@ -76,11 +61,7 @@ def _faults(notation: Notation, sampler: ExplainedSampler) -> list[Block]:
     ]
     return [
         Heading(3, "Why the order is not valid"),
-        Paragraph(
-            "This order is not valid: a step reads a value that belongs to an old state of what "
-            "was drawn since, so that the two together have not their posterior distribution. The "
-            "chain samples from another one; `pgbn.testing.geweke` shows how far it is."
-        ),
+        Paragraph(passage("wrong order")),
         Items(tuple(items)),
     ]
 
@@ -161,13 +142,7 @@ def sweep(notation: Notation, lemmas: Lemmas, sampler: ExplainedSampler) -> list
     )
     blocks: list[Block] = [
         Heading(2, "One sweep of the Gibbs sampler"),
-        Paragraph(
-            f"{whose} Counts are drawn from the data up; then values are drawn, most of them from "
-            "the roots down. A draw with another node integrated out conditions on less, which "
-            "mixes better, but leaves that node stale: its value belongs to the old parent, and it "
-            "must be redrawn before any step conditions on it (van Dyk & Park 2008). For every "
-            "step: what it reads, what it integrates out, and why what it reads is current."
-        ),
+        Paragraph(f"{whose} {passage('sweep')}"),
     ]
     freshness = Freshness()
     if sampler.schedule.faults:  # begin as after such a sweep
@@ -230,11 +205,7 @@ def _sequential(notation: Notation, step: Step) -> str:
         return ""
     own, index = f"${notation.bare(step.node)}$", f"${notation.index[step.sequential.dim]}$"
     others = [f"${notation.bare(name)}$" for name in step.draws if name != step.node]
-    words = (
-        f"{own} stands several times in a product, but no entry beside itself, so that each is "
-        f"drawn by the lemma given the others: for one {index} after another, with the new entries "
-        "before it and the old ones after it."
-    )
+    words = passage("in a product", own=own, index=index)
     if others:
         words += (
             f" For each {index}, {join(others)} {'comes' if len(others) == 1 else 'come'} first, "
