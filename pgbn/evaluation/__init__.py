@@ -35,7 +35,6 @@ from pgbn.evaluation.projection import (
     topic_weights,
     topics,
 )
-from pgbn.evaluation.row_likelihood import row_log_likelihood
 from pgbn.evaluation.shares import GroupShares, group_shares, share_draws
 
 __all__ = [
@@ -64,7 +63,6 @@ __all__ = [
     "overdispersion",
     "predicted_overdispersion",
     "project",
-    "row_log_likelihood",
     "share_draws",
     "similar_topics",
     "split_tokens",

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from pgbn.checks import check_names, check_seed, check_unmasked, is_finite_number, numbers
 from pgbn.errors import DataError, did_you_mean
-from pgbn.evaluation.shares import interval_of, is_missing
+from pgbn.evaluation.shares import interval_of, is_missing, plain_list
 
 Matrix = NDArray[np.float64]
 EACH = 25  # draws of β for each draw of the shares
@@ -57,7 +57,9 @@ def compose(
     if documents <= columns:
         raise DataError(f"{documents} documents for {columns} effects; give more documents")
     basis, back = _orthogonal(design, names)
-    root, found = _lower(back), []
+    # The lower triangular L with L L' = B B' and a positive diagonal.
+    upper = np.linalg.qr(back.T, mode="r")
+    root, found = (upper * np.sign(np.diag(upper))[:, None]).T, []
     for share in draws:
         along = basis.T @ share
         sigma = np.sqrt(((share - basis @ along) ** 2).sum(axis=0) / (documents - columns))
@@ -106,24 +108,10 @@ def _orthogonal(design: Matrix, names: Sequence[str]) -> tuple[Matrix, Matrix]:
     return basis, back
 
 
-def _lower(root: Matrix) -> Matrix:
-    """The lower triangular L with L L' = B B' and a positive diagonal, for B = ``root``."""
-    upper = np.linalg.qr(root.T, mode="r")
-    return np.asarray((upper * np.sign(np.diag(upper))[:, None]).T)
-
-
-# ---- design -------------------------------------------------------------------------------------
-#
-# The design of a regression on columns of a table: "~ treatment + year".
-#
-# Columns of numbers stand as they are. Of texts, truth values and categories there is a column of
-# 0 and 1 for every value but the first, which all others are compared with: the first in the order
-# of the alphabet, or of the categories of pandas where the column has such.
-
-
 def design_matrix(formula: str, columns: Mapping[str, Any]) -> tuple[Matrix, list[str]]:
     """The design of "~ treatment + year": an intercept, each column of numbers as it is, of texts,
-    truth values or categories one column for every value but the first, and a:b for products."""
+    truth values or categories one column of 0 and 1 for every value but the first, and a:b for
+    products. The first value is that of the alphabet, or of the categories of pandas."""
     if not isinstance(formula, str) or not formula.strip():
         raise DataError(f"formula={formula!r}: give a text such as '~ treatment + year'")
     terms = [term.strip() for term in formula.strip().removeprefix("~").split("+")]
@@ -161,7 +149,10 @@ def design_matrix(formula: str, columns: Mapping[str, Any]) -> tuple[Matrix, lis
 def _by_name(columns: Any) -> Any:
     """The columns of a dict or of a data frame of any package, by their names."""
     if hasattr(columns, "column_names"):  # a table of Arrow
-        columns = {name: _of_arrow(columns[name]) for name in columns.column_names}
+        columns = {name: plain_list(columns[name], "columns") for name in columns.column_names}
+        for name, values in columns.items():  # numpy would make numbers and texts of None
+            missing = any(map(is_missing, values))
+            columns[name] = np.array(values, object) if missing else np.asarray(values)
     elif hasattr(columns, "get_columns"):  # a data frame of polars
         columns = {column.name: column.to_numpy() for column in columns.get_columns()}
     if not isinstance(columns, Mapping) and not hasattr(columns, "columns"):
@@ -174,21 +165,25 @@ def _by_name(columns: Any) -> Any:
     return columns
 
 
-def _of_arrow(column: Any) -> NDArray[Any]:
-    """Values with None where there is none: numpy would make other numbers and texts of them."""
-    values = column.to_pylist() if hasattr(column, "to_pylist") else list(column)
-    return np.array(values, object) if any(map(is_missing, values)) else np.asarray(values)
-
-
 def _coded(name: str, column: Any) -> list[tuple[str, Matrix]]:
     """A column of numbers, or one of 0 and 1 for each value but the first."""
     check_unmasked(f"formula: {name}", column)
     categories = getattr(getattr(column, "dtype", None), "categories", None)  # of pandas
     values = np.asarray(column)
     entries = values.tolist() if values.dtype.kind != "M" else list(values)
-    _check_known(name, entries)
+    missing = [row for row, entry in enumerate(entries) if is_missing(entry)]
+    if missing:
+        raise DataError(
+            f"formula: {name} has missing values in {len(missing)} of {len(entries)} rows, the "
+            f"first of them row {missing[0]}; drop these rows from the frame and from X, or fill "
+            "them"
+        )
     if categories is None:
-        _check_not_dates(name, values, entries)
+        if values.dtype.kind in "Mm" or any(isinstance(e, date | timedelta) for e in entries):
+            raise DataError(
+                f"formula: {name} holds dates or times; make a column of numbers beforehand, such "
+                f"as the year (of pandas: frame[{name!r}].dt.year), or see topics_over_time"
+            )
         numeric = _numbers(name, values, entries)
         if numeric is not None:
             return [(name, numeric)]
@@ -199,25 +194,6 @@ def _coded(name: str, column: Any) -> list[tuple[str, Matrix]]:
     if len(known) < 2:
         raise DataError(f"formula: {name} has one value only, {known[0]!r}; leave it out")
     return [(f"{name}[{value}]", (texts == value).astype(np.float64)) for value in known[1:]]
-
-
-def _check_known(name: str, entries: list[Any]) -> None:
-    missing = [row for row, entry in enumerate(entries) if is_missing(entry)]
-    if missing:
-        raise DataError(
-            f"formula: {name} has missing values in {len(missing)} of {len(entries)} rows, the "
-            f"first of them row {missing[0]}; drop these rows from the frame and from X, or fill "
-            "them"
-        )
-
-
-def _check_not_dates(name: str, values: NDArray[Any], entries: list[Any]) -> None:
-    kind = values.dtype.kind
-    if kind in "Mm" or (kind == "O" and any(isinstance(e, date | timedelta) for e in entries)):
-        raise DataError(
-            f"formula: {name} holds dates or times; make a column of numbers beforehand, such as "
-            f"the year (of pandas: frame[{name!r}].dt.year), or see topics_over_time"
-        )
 
 
 def _numbers(name: str, values: NDArray[Any], entries: list[Any]) -> Matrix | None:

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import networkx as nx
 import numpy as np
 import scipy.sparse as sp
 
-from pgbn.checks import is_finite_number, term_names
+from pgbn.checks import term_names
 from pgbn.engine.data.cells import read_array
 from pgbn.errors import DataError, did_you_mean, notify
-from pgbn.evaluation.projection import project, topics
+from pgbn.evaluation.projection import project, topics_graph
 from pgbn.storage.blocks import Corpus
 from pgbn.training.new_rows import infer
 from pgbn.training.trained import trained_network
@@ -29,20 +28,10 @@ def all_topics_graph(
     has its strongest one. All of them are numbers and texts, so that ``networkx.write_gexf`` and
     ``write_graphml`` take the graph."""
     model = trained_network(model)
-    if not is_finite_number(threshold) or not 0 <= threshold <= 1:
-        raise DataError(f"threshold={threshold!r} must be a number from 0 to 1, as φ is")
-    graph = nx.DiGraph()
-    for layer in range(model.depth, 0, -1):
-        for topic in topics(model, layer, top, None, relevance):
-            place = (layer, topic.index)
-            graph.add_node(place, layer=layer, weight=topic.weight, label=topic.label,
-                           terms=" ".join(topic.terms))  # fmt: skip
-            if layer == 1:
-                continue
-            row = model.phi[layer - 1][topic.index]
-            below = np.flatnonzero(row >= threshold)
-            for k in below if below.size else [int(np.argmax(row))]:
-                graph.add_edge(place, (layer - 1, int(k)), weight=float(row[k]))
+    graph = topics_graph(model, model.depth, threshold, top, None, relevance)
+    for (layer, k), node in graph.nodes(data=True):
+        label, terms = model.labels.get((layer, k), ""), " ".join(node["terms"])
+        node.update(layer=layer, label=label, terms=terms)
     return graph
 
 
@@ -111,7 +100,15 @@ def to_anndata(model: Any, data: Any, layer: str | None = None, **sampling: Any)
             f"data has {len(genes)} genes, but the model {model.vocabulary_size} terms without "
             "names; fit it to a data frame whose columns are genes"
         )
-    _report_missing(genes, names)
+    there = set(genes)
+    missing = [name for name in names or () if name not in there]
+    if missing:
+        first = ", ".join(missing[:3]) + (", …" if len(missing) > 3 else "")
+        notify(
+            f"data lacks {len(missing)} of the model's {len(names or ())} genes ({first}), which "
+            "count as 0 in every cell; see that names are of the same kind (symbols or "
+            "identifiers) and that no genes were filtered out, or fit a model to these genes"
+        )
     known = None if names is None else genes
     found = infer(model, corpus.counts, terms=known, vocabulary=names, **sampling)
     column = {name: v for v, name in enumerate(genes if names is None else names)}
@@ -123,16 +120,3 @@ def to_anndata(model: Any, data: Any, layer: str | None = None, **sampling: Any)
         data.varm[f"pgbn{t}"] = topics_of
     data.obs["pgbn_size"] = found[layers.theta(1)].sum(axis=1)
     return data
-
-
-def _report_missing(genes: Sequence[str], names: Sequence[str] | None) -> None:
-    """A warning if a model has genes that the data lack."""
-    there = set(genes)
-    missing = [name for name in names or () if name not in there]
-    if missing:
-        first = ", ".join(missing[:3]) + (", …" if len(missing) > 3 else "")
-        notify(
-            f"data lacks {len(missing)} of the model's {len(names or ())} genes ({first}), which "
-            "count as 0 in every cell; see that names are of the same kind (symbols or "
-            "identifiers) and that no genes were filtered out, or fit a model to these genes"
-        )

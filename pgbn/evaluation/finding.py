@@ -113,16 +113,13 @@ def _columns(model: TrainedNetwork, words: Any, vocabulary: Any) -> list[list[in
                 "vocabulary=, or fit it to a data frame that has them as its columns"
             )
         if not is_known:
-            raise DataError(f"{word!r} is no term of the model.{_near(str(word), names)}")
+            near = did_you_mean(str(word), names)  # of a large vocabulary no list is printed
+            raise DataError(
+                f"{word!r} is no term of the model.{near if 'Did you mean' in near else ''}"
+            )
     return [columns for columns in found if columns]
 
 
 def _plain(word: str) -> str:
     """A word as people type it; the page of a report does the same."""
     return unicodedata.normalize("NFKC", word).lower()
-
-
-def _near(word: str, names: Sequence[str]) -> str:
-    """What may have been meant; of a large vocabulary no list is printed."""
-    told = did_you_mean(word, names)
-    return told if "Did you mean" in told else ""

@@ -23,7 +23,7 @@ from pgbn.samplers.random import stream_key, word_of
 from pgbn.storage.read_limits import check_bytes
 from pgbn.training.trained import TrainedNetwork, trained_network
 from pgbn.zoo import layers
-from pgbn.zoo.links import Link, get_link
+from pgbn.zoo.links import get_link
 
 _BLOCK = 256  # documents whose rates are dense at a time
 _MOST = 2**31  # counts are below it everywhere in pgbn
@@ -154,7 +154,14 @@ def _counts(
     link, rate = get_link(model.link), matrix_product(theta, model.phi[0])
     shape = (1, 1, *rate.shape)
     if length is None:
-        _check_rates(rate, link, start)
+        wrong = ~(rate < (np.inf if link.any_rate else _MOST)).all(axis=1)  # NaN too
+        if wrong.any():
+            document = int(wrong.argmax())
+            remedy = 'length= or c="median"' if link.is_counts else 'c="median"'
+            raise DataError(
+                f"document {start + document} has a Poisson rate of {rate[document].max():.3g}, "
+                f"and counts must be below 2^31; give {remedy}"
+            )
         streams = Stream(key, shape), Stream(stream_key(key, 1), shape)
         return sp.csr_array(link.generate(*streams, rate[None, None], model.noise)[0, 0])
     if not link.is_counts:
@@ -168,18 +175,6 @@ def _counts(
     return sp.csr_array(
         vectorised.multinomial(draws, lengths.reshape(1, 1, -1, 1), share[None, None], 3)[0, 0]
     )
-
-
-def _check_rates(rate: NDArray[np.float64], link: Link, start: int) -> None:
-    """Refuse rates whose counts no integer holds, and NaN, which infinite units give."""
-    wrong = ~(rate < (np.inf if link.any_rate else _MOST)).all(axis=1)
-    if wrong.any():
-        document = int(wrong.argmax())
-        remedy = 'length= or c="median"' if link.is_counts else 'c="median"'
-        raise DataError(
-            f"document {start + document} has a Poisson rate of {rate[document].max():.3g}, and "
-            f"counts must be below 2^31; give {remedy}"
-        )
 
 
 # ---- overdispersion -----------------------------------------------------------------------------

@@ -54,31 +54,27 @@ from pgbn.samplers.thinning import product_rates
 from pgbn.zoo import layers
 from pgbn.zoo.links import COUNTS
 
-# ---- gamma mixture ------------------------------------------------------------------------------
-#
-# A Poisson count whose rate is a known part and a weighted sum of gammas: a sum of one Poisson
-# count and of negative binomials.
-#
-#     x ~ Pois(μ + Σ_k w_k θ_k),  θ_k ~ Gam(A_k, rate B_k)   ⇒   x = x_0 + Σ_k x_k,  x_0 ~ Pois(μ),
-#     x_k ~ NB(A_k, p_k),  p_k = w_k / (w_k + B_k),     P(0) = e^{−μ} Π_k (1 − p_k)^{A_k}
-#
-# and, from the logarithm of the generating function,
-#
-#     n P(n) = Σ_{i=1…n} (Σ_k A_k p_k^i + [i = 1] μ) P(n − i)        (Panjer's recursion).
-
-
 MOST = 10_000  # the largest count for which the recursion is run
+_FLOOR = np.finfo(np.float64).tiny
+_WAYS = ("tokens", "cells", "rows")
+_TYPES = (Poisson, Multinomial, BernoulliPoisson)
+Matrix = NDArray[np.float64]
 
 
 def log_negative_binomials(
-    weights: NDArray[np.float64],
-    shapes: NDArray[np.float64],
-    rates: NDArray[np.float64],
-    known: NDArray[np.float64],
-    most: int,
-) -> NDArray[np.float64]:
+    weights: Matrix, shapes: Matrix, rates: Matrix, known: Matrix, most: int
+) -> Matrix:
     """log P(x) for x = 0 … ``most``, a row for each row of ``weights`` (cells, K) and entry of
-    ``known``, which is μ."""
+    ``known``, which is μ. The count is a sum of a Poisson count and of negative binomials:
+
+        x ~ Pois(μ + Σ_k w_k θ_k),  θ_k ~ Gam(A_k, rate B_k)   ⇒   x = x_0 + Σ_k x_k,
+        x_0 ~ Pois(μ),  x_k ~ NB(A_k, p_k),  p_k = w_k / (w_k + B_k)
+        P(0) = e^{−μ} Π_k (1 − p_k)^{A_k}
+
+    and, from the logarithm of the generating function,
+
+        n P(n) = Σ_{i=1…n} (Σ_k A_k p_k^i + [i = 1] μ) P(n − i)        (Panjer's recursion).
+    """
     if most > MOST:
         raise DataError(f"HeldOut: a held-out count of {most}; means=True is for up to {MOST}")
     p = weights / (weights + rates)
@@ -93,50 +89,6 @@ def log_negative_binomials(
         for n in range(1, most + 1):
             out[:, n] = logsumexp(steps[:, :n] + out[:, n - 1 :: -1][:, :n], axis=1) - np.log(n)
     return out
-
-
-def term_weights(
-    program: Program,
-    node: Observed,
-    slot: str,
-    gamma: str,
-    cells: Cells,
-    shape: NDArray[np.float64],
-    rate: NDArray[np.float64],
-) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """w_k, A_k and B_k of every summand at every cell, three arrays (cells, K), and μ, (cells,).
-
-    ``shape`` and ``rate`` are A and B as the values of the gamma node are stored.
-    """
-    rows, columns = cells.cell_rows(), cells.indices.astype(np.int64)
-    parts: list[list[NDArray[np.float64]]] = [[], [], []]
-    known = np.zeros(rows.size)
-    for part in splitter_of(program, node, slot).parts:
-        factors = part.factors()
-        leading = (rows.max(initial=0) // factors.lengths.prod() + 1, *factors.lengths)
-        place = np.stack([*np.unravel_index(rows, leading), columns])
-        weight = np.full((rows.size, factors.offsets.shape[1]), part.term.coefficient)
-        for number, factor in enumerate(part.term.factors):
-            at = (factors.strides[number] @ place)[:, None] + factors.offsets[number][None, :]
-            if factor.name == gamma:
-                parts[1].append(shape.reshape(-1)[at])
-                parts[2].append(rate.reshape(-1)[at])
-            else:
-                weight = weight * factors.array[number][at]
-        if any(factor.name == gamma for factor in part.term.factors):
-            parts[0].append(weight)
-        else:
-            known += weight.sum(axis=1)
-    weights, shapes, rates = (np.concatenate(each, axis=1) for each in parts)
-    return weights, shapes, rates, known
-
-
-# ---- held out -----------------------------------------------------------------------------------
-
-
-_FLOOR = np.finfo(np.float64).tiny
-_WAYS = ("tokens", "cells", "rows")
-_TYPES = (Poisson, Multinomial, BernoulliPoisson)
 
 
 class HeldOut:
@@ -160,15 +112,18 @@ class HeldOut:
         node = COUNTS.data_node(layers.DATA) if node is None else node
         self.node, self.by, self.executor = _check_node(node, by), by, executor_of(threads)
         self.name = node.name
-        self._beside: dict[str, Any] = {}  # what else is known of new rows
+        self._other_data: dict[str, Any] = {}  # what else is known of new rows
         if by == "rows" and isinstance(held_out, Mapping):
             if self.name not in held_out:
                 raise DataError(f"HeldOut: no {self.name!r} among the data {list(held_out)}")
-            self._beside = {each: data for each, data in held_out.items() if each != self.name}
+            self._other_data = {each: data for each, data in held_out.items() if each != self.name}
             held_out = held_out[self.name]
         link = find_link(node)
         self.slot = link.slot if link is not None else node.slots()[0]
-        self.cells = self._masked(held_out) if by == "cells" else self._read(held_out)
+        named = self.node.model_copy(update={"name": "held_out"})  # as errors call it
+        self.cells = (
+            self._masked(held_out) if by == "cells" else read_array(named, held_out, imputed=False)
+        )
         if not (self.cells.rows if by == "rows" else self.cells.values.size):
             raise DataError(
                 "held_out has no counts: nothing is held out; give at least one token, cell or "
@@ -185,11 +140,6 @@ class HeldOut:
         self._last = self._rates, self._totals
         scores = cells.shape[0] if self.by == "rows" else cells.values.size
         self._logs = np.full(scores, -np.inf)
-
-    def _read(self, held_out: Any) -> Cells:
-        node: Any = self.node
-        named: Observed = node.model_copy(update={"name": "held_out"})  # as errors call it
-        return read_array(named, held_out, imputed=False)
 
     def _masked(self, held_out: Any) -> Cells:
         if not isinstance(held_out, np.ma.MaskedArray):
@@ -208,13 +158,11 @@ class HeldOut:
         return Cells(self.node.axes, values.shape, 1, indptr, columns.astype(np.int32),
                      flat[rows, columns].astype(np.int64))  # fmt: skip
 
-    # ---- samples ----------------------------------------------------------------------
-
     def add(self, phi: Any, theta: Any) -> None:
         """One sample of a first layer, by tokens: ``phi`` (K, V), whose rows sum to one, and
         ``theta`` (rows, K)."""
         phi, theta = _matrix("phi", phi), _matrix("theta", theta)
-        shape = self.cells.shape
+        shape, totals = self.cells.shape, theta.sum(axis=1)
         if self.by != "tokens" or len(shape) != 2:
             raise DataError("HeldOut: add(phi, theta) is for by='tokens' of a matrix")
         if phi.shape[1] != shape[1] or theta.shape != (shape[0], phi.shape[0]):
@@ -222,8 +170,13 @@ class HeldOut:
                 f"phi {phi.shape} and theta {theta.shape} do not fit held-out data {shape}; "
                 "give (topics, terms) and (documents, topics)"
             )
-        totals = theta.sum(axis=1)
-        _check_sample(phi, theta, totals)
+        # A NaN or an infinite number fails the comparisons too.
+        if not (np.abs(phi.sum(axis=1) - 1.0) < 1e-4).all() or phi.min() < 0:
+            raise DataError(
+                "phi: the rows, one for each topic, must be probabilities that sum to one"
+            )
+        if not theta.min() >= 0 or not np.isfinite(totals).all():
+            raise DataError("theta: the units of documents must be finite and at least 0")
         self._check_sizes({"topics": phi.shape[0]})
         cells = self.cells.indptr, self.cells.indices
         self._add_rates(product_rates(cells, theta, phi.T, self.executor), totals)
@@ -238,7 +191,7 @@ class HeldOut:
                 "to different models (a prune in between?); call reset() first"
             )
 
-    def _add_rates(self, rates: NDArray[np.float64], totals: NDArray[np.float64]) -> None:
+    def _add_rates(self, rates: Matrix, totals: Matrix) -> None:
         self._last = rates, totals
         self._rates = self._rates + rates
         self._totals = self._totals + totals
@@ -295,14 +248,12 @@ class HeldOut:
     def add_draws(self, draws: Draws | NewRows, *, particles: int = 10, seed: int = 0) -> None:
         """All draws that were kept, by their values: of `Network.sample`, or what `Network.infer`
         found for new rows with ``keep="draws"``. By rows, ``particles`` and ``seed`` are those of
-        `row_log_likelihood`, and draws of what no row has are enough."""
+        `Draws.log_likelihood`, and draws of what no row has are enough."""
         if isinstance(draws, NewRows):
             draws = draws.to_draws()
         if self.by == "rows":
-            found = row_log_likelihood(
-                draws, self.name, particles=particles, seed=seed,
-                data={self.name: self.cells, **self._beside},
-            )  # fmt: skip
+            data = {self.name: self.cells, **self._other_data}
+            found = row_log_likelihood(draws, self.name, None, particles, seed, None, data)
             for logs in found.reshape(-1, found.shape[-1]):
                 self._add_logs(logs)
             return
@@ -325,7 +276,7 @@ class HeldOut:
         if shape != self.cells.shape:
             raise DataError(f"HeldOut: held-out data {self.cells.shape}, but the chain has {shape}")
 
-    def _row_totals(self, program: Program) -> NDArray[np.float64]:
+    def _row_totals(self, program: Program) -> Matrix:
         """Σ_v λ_v of every row."""
         *dims, last = self.node.axes
         total: Any = 0.0
@@ -340,25 +291,47 @@ class HeldOut:
         whole = (1, *(program.sizes[d] for d in dims))
         return np.array(np.broadcast_to(total, whole), np.float64).reshape(-1)
 
-    def _mixture(self, program: Program, gamma: str) -> NDArray[np.float64]:
+    def _mixture(self, program: Program, gamma: str) -> Matrix:
         """log p of every cell given the counts, with the gamma node integrated out."""
-        conditional = ConditionalMeans(program, [gamma])
-        slots = conditional.slots(gamma)
-        shape, rate = (conditional.full(gamma, slots[slot]) for slot in ("shape", "rate"))
-        parts = term_weights(program, self.node, self.slot, gamma, self.cells, shape, rate)
-        most = 0 if isinstance(self.node, BernoulliPoisson) else int(self.cells.values.max())
-        logs = log_negative_binomials(*parts, most)
+        parts = self._weights(program, gamma)
         if isinstance(self.node, BernoulliPoisson):
-            zero = logs[:, 0]
+            zero = log_negative_binomials(*parts, 0)[:, 0]
             with np.errstate(divide="ignore"):
                 return np.where(self.cells.values > 0, np.log(-np.expm1(zero)), zero)
+        logs = log_negative_binomials(*parts, int(self.cells.values.max()))
         return np.asarray(logs[np.arange(logs.shape[0]), self.cells.values])
 
-    def _add_logs(self, logs: NDArray[np.float64]) -> None:
+    def _weights(self, program: Program, gamma: str) -> tuple[Matrix, Matrix, Matrix, Matrix]:
+        """w_k, A_k and B_k of every summand at every cell, three arrays (cells, K), and μ,
+        (cells,)."""
+        conditional = ConditionalMeans(program, [gamma])
+        slots = conditional.slots(gamma)
+        shape, rate = (conditional.full(gamma, slots[s]).reshape(-1) for s in ("shape", "rate"))
+        rows, columns = self.cells.cell_rows(), self.cells.indices.astype(np.int64)
+        found: list[tuple[Matrix, Matrix, Matrix]] = []
+        known = np.zeros(rows.size)
+        for part in splitter_of(program, self.node, self.slot).parts:
+            factors = part.factors()
+            leading = (rows.max(initial=0) // factors.lengths.prod() + 1, *factors.lengths)
+            place = np.stack([*np.unravel_index(rows, leading), columns])
+            weight = np.full((rows.size, factors.offsets.shape[1]), part.term.coefficient)
+            of_gamma = None
+            for number, factor in enumerate(part.term.factors):
+                at = (factors.strides[number] @ place)[:, None] + factors.offsets[number][None, :]
+                if factor.name == gamma:
+                    of_gamma = at
+                else:
+                    weight = weight * factors.array[number][at]
+            if of_gamma is None:
+                known += weight.sum(axis=1)
+            else:
+                found.append((weight, shape[of_gamma], rate[of_gamma]))
+        weights, shapes, rates = (np.concatenate(each, axis=1) for each in zip(*found, strict=True))
+        return weights, shapes, rates, known
+
+    def _add_logs(self, logs: Matrix) -> None:
         self._logs = np.logaddexp(self._logs, logs)
         self.samples += 1
-
-    # ---- results ----------------------------------------------------------------------
 
     def perplexity(self) -> float:
         """Over all held-out tokens, cells or rows."""
@@ -370,7 +343,7 @@ class HeldOut:
         logs, weight = self._scores(*self._last)
         return float(np.exp(-(weight * logs).sum() / weight.sum()))
 
-    def per_row(self) -> NDArray[np.float64]:
+    def per_row(self) -> Matrix:
         """The perplexity of each row; NaN where nothing is held out."""
         logs, weight = self._scores()
         if self.by == "rows":
@@ -381,8 +354,9 @@ class HeldOut:
         return np.asarray(np.exp(-mean))
 
     def _scores(
-        self, rates: NDArray[np.float64] | None = None, totals: NDArray[np.float64] | None = None
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        self, rates: Matrix | None = None, totals: Matrix | None = None
+    ) -> tuple[Matrix, Matrix]:
+        """The log of each probability, and its weight in the mean."""
         if not self.samples:
             raise DataError("HeldOut: no samples yet: call add_chain(), add_draws() or add() first")
         if self.by == "rows":
@@ -428,7 +402,7 @@ def _plain_layer(network: Network, name: str) -> Layer | None:
     return layer if plain and loadings.simplex == axes[1] else None
 
 
-def _matrix(name: str, value: Any) -> NDArray[np.float64]:
+def _matrix(name: str, value: Any) -> Matrix:
     """A matrix of floats; one that is such already is not copied."""
     try:
         array = np.asarray(value)
@@ -440,13 +414,3 @@ def _matrix(name: str, value: Any) -> NDArray[np.float64]:
             f"{name} is {type(value).__name__} of {array.ndim} dims; give a dense matrix of numbers"
         )
     return array.astype(np.float64, copy=False)
-
-
-def _check_sample(
-    phi: NDArray[np.float64], theta: NDArray[np.float64], totals: NDArray[np.float64]
-) -> None:
-    """A NaN or an infinite number fails the comparisons too."""
-    if not (np.abs(phi.sum(axis=1) - 1.0) < 1e-4).all() or phi.min() < 0:
-        raise DataError("phi: the rows, one for each topic, must be probabilities that sum to one")
-    if not theta.min() >= 0 or not np.isfinite(totals).all():
-        raise DataError("theta: the units of documents must be finite and at least 0")

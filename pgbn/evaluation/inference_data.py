@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 from pgbn.checks import listed
 from pgbn.engine.run.draws import Draws
 from pgbn.errors import DataError, PgbnError
-from pgbn.evaluation.log_likelihood import SMALL, log_joint, observed_array, predict
-from pgbn.evaluation.row_likelihood import log_likelihood
+from pgbn.evaluation.log_likelihood import SMALL, log_joint, observed_array
 from pgbn.network.network import Network
 from pgbn.training.trained import unwrapped
 from pgbn.zoo import layers
@@ -77,11 +76,11 @@ def inference_data(
         groups["sample_stats"] = {"lp": log_joint(draws)}
     if predicted:
         groups["posterior_predictive"] = {
-            name: predict(draws, name, seed=seed, sparse=None) for name in predicted
+            name: draws.predict(name, seed=seed) for name in predicted
         }
     if by:
         groups["log_likelihood"] = {
-            name: log_likelihood(draws, name, how, seed=seed) for name, how in by.items()
+            name: draws.log_likelihood(name, how, seed=seed) for name, how in by.items()
         }
     small = {n: cells for n, cells in draws.data.items() if 8 * prod(cells.shape) <= SMALL}
     if small:

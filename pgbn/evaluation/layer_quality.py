@@ -66,8 +66,7 @@ class LayerQuality:
 
 def effective_width(weights: NDArray[np.float64]) -> float:
     """exp(−Σ w ln w) of shares w."""
-    shares = np.asarray(weights, np.float64)
-    shares = shares[shares > 0] / shares.sum() if shares.sum() > 0 else np.ones(1)
+    shares = weights[weights > 0] / weights.sum() if weights.sum() > 0 else np.ones(1)
     return float(np.exp(-(shares * np.log(shares)).sum()))
 
 
@@ -110,19 +109,12 @@ def layer_quality(
     model = trained_network(model)
     every = range(1, model.depth + 1)
     chosen = every if layers is None else listed("layers", layers, "give a list of layers: [1, 2]")
-    return [_quality(model, check_layer(model, t, "layers"), relevance) for t in chosen]
-
-
-def _quality(model: TrainedNetwork, layer: int, relevance: float | None) -> LayerQuality:
-    leading = leading_words(model, layer, TOP, relevance)
-    twins, diversity = twins_and_diversity(leading)
-    return LayerQuality(
-        layer=layer,
-        width=len(leading),
-        effective=effective_width(topic_weights(model, layer)),
-        twins=twins,
-        diversity=diversity,
-    )
+    found = []
+    for layer in [check_layer(model, t, "layers") for t in chosen]:
+        leading = leading_words(model, layer, TOP, relevance)
+        effective = effective_width(topic_weights(model, layer))
+        found.append(LayerQuality(layer, len(leading), effective, *twins_and_diversity(leading)))
+    return found
 
 
 def twins_and_diversity(leading: NDArray[np.int64]) -> tuple[int, float]:
@@ -134,8 +126,6 @@ def twins_and_diversity(leading: NDArray[np.int64]) -> tuple[int, float]:
 
 
 # ---- merging duplicate topics -------------------------------------------------------------------
-#
-# Upper layers without twins: topics that share six of ten leading words are made one.
 #
 # A budget says how many topics a layer has at most, and a layer of a few topics may still say one
 # thing twice. Merging twins and training on, a few times over, leaves a narrower network, whose
@@ -181,9 +171,7 @@ def without_twins(
     return replace(training, stopped=f"{told}; twins were merged, {shown}")
 
 
-# ---- advice -------------------------------------------------------------------------------------
-#
-# What a reader should know before believing the layers of a training.
+# ---- advice: what a reader should know before believing the layers of a training ----------------
 #
 # Each function looks at one thing and says a sentence, or nothing:
 #
@@ -282,7 +270,7 @@ def looks_like_noise(X: Any) -> bool:
         counts = sp.csr_array(X).astype(np.float64)
     except ValueError as error:
         raise DataError(f"X: {error}") from None
-    rows, columns = _totals(counts, 1), _totals(counts, 0)
+    rows, columns = (np.asarray(counts.sum(axis=axis)).ravel() for axis in (1, 0))
     total, documents, terms = rows.sum(), (rows > 0).sum(), (columns > 0).sum()
     if documents < 2 or terms < 2:
         return False
@@ -292,10 +280,6 @@ def looks_like_noise(X: Any) -> bool:
     expected = (total - documents) * (total - terms) / max(total - 1, 1)
     excess = (found - expected) / np.sqrt(2.0 * documents * terms)
     return bool(-_BELOW < excess < _SIGMAS)
-
-
-def _totals(counts: sp.csr_array, axis: int) -> NDArray[np.float64]:
-    return np.asarray(counts.sum(axis=axis)).ravel()
 
 
 def _background(network: TrainedNetwork) -> str:

@@ -1,9 +1,10 @@
-"""The log likelihood of every cell of the data, for every draw.
+"""Replicates of the data, and the log likelihood of every cell, for every draw.
 
-    log p(x_i | θ^s):  what PSIS-LOO weighs draws by (arviz_stats.loo)
+    x_rep ~ p(x | θ^s),     log p(x_i | θ^s),     θ^s ~ p(θ | data),  s = 1 … S
 
-Leaving out one cell leaves the other cells of its row: the row's own latent values are still
-informed. For leaving out whole rows see `pgbn.evaluation.row_likelihood`.
+The second is what PSIS-LOO weighs draws by (arviz_stats.loo). Leaving out one cell leaves the other
+cells of its row: the row's own latent values are still informed. For leaving out complete rows see
+`pgbn.evaluation.row_likelihood`.
 """
 
 from __future__ import annotations
@@ -30,31 +31,21 @@ from pgbn.errors import DataError
 from pgbn.samplers.random import stream_key, word_of
 from pgbn.storage.read_limits import check_bytes, gigabytes
 
-# ---- prediction ---------------------------------------------------------------------------------
-#
-# Data as the model predicts them: replicates of the data, new rows, draws from the prior.
-#
-#     x_rep ~ p(x | θ^s),   θ^s ~ p(θ | data),   s = 1 … S
-#
-# Rows are generated a block at a time. A replicate is a sparse matrix, or whatever a statistic
-# makes of it: all of them as one dense array are made only where that is small or asked for.
-
-
 SMALL = 2**30  # bytes of an array that is made without asking
 
 
 def predict(
     draws: Draws,
     name: str,
-    *,
-    statistic: Callable[[Any], Any] | None = None,
-    sparse: bool | None = None,
-    sizes: Mapping[str, int] | None = None,
-    indexes: Mapping[str, Any] | None = None,
-    seed: int = 0,
-    threads: int | None = None,
+    statistic: Callable[[Any], Any] | None,
+    sparse: bool | None,
+    sizes: Mapping[str, int] | None,
+    indexes: Mapping[str, Any] | None,
+    seed: int,
+    threads: int | None,
 ) -> Any:
-    """A replicate of an observed node for every draw. See `Draws.predict`."""
+    """A replicate of an observed node for every draw, generated a block of rows at a time. See
+    `Draws.predict`."""
     numbers = check_mapping("indexes", indexes)
     if numbers and draws.network is not None:
         draws = replace(draws, network=draws.network.with_indexes(**numbers))
@@ -68,7 +59,7 @@ def predict(
                         f"{len(by_cell.shape)}; give statistic=")  # fmt: skip
     _check_room(by_cell, chains * number, statistic is None, sparse)
     results = []
-    for chain, draw in ((c, d) for c in range(chains) for d in range(number)):
+    for chain, draw in np.ndindex(chains, number):
         replay.at(chain, draw, seed)
         key = stream_key(seed, word_of("predict"), word_of(name), chain, draw)
         replicate = _replicate(by_cell, replay, key, bool(sparse))
@@ -110,9 +101,6 @@ def _replicate(by_cell: ByCell, replay: Replay, key: int, sparse: bool) -> Any:
     return whole.reshape(by_cell.shape)
 
 
-# ---- log likelihood -----------------------------------------------------------------------------
-
-
 def cell_log_likelihood(draws: Draws, name: str, threads: int | None = None) -> NDArray[np.float64]:
     """(chain, draw, *dims): log p of every cell given the latent values of a draw.
 
@@ -122,7 +110,7 @@ def cell_log_likelihood(draws: Draws, name: str, threads: int | None = None) -> 
     replay = Replay(draws, name, "log_likelihood", None, threads)
     data, by_cell = _data(replay), ByCell(replay.program, name)
     chains, number = replay.shape
-    shape = _observation_shape(by_cell)
+    shape = by_cell.shape if by_cell.node.simplex is None else by_cell.shape[:-1]
     need = 8 * chains * number * prod(shape)
     what = f"log_likelihood: {chains * number} draws of {prod(shape)} cells of {name!r}"
     remedy = 'by="row", or give arviz_stats.loo_subsample the function that ' \
@@ -131,35 +119,19 @@ def cell_log_likelihood(draws: Draws, name: str, threads: int | None = None) -> 
     if need > SMALL:
         raise DataError(f"{what} would need {gigabytes(need)}; {remedy}")
     out = np.empty((chains, number, prod(shape)))
-    blocks = [(start, stop, by_cell.block(start, stop, data), _known(data, start, stop))
-              for start, stop in row_blocks(by_cell.rows, by_cell.columns)]  # fmt: skip
+    blocks = row_blocks(by_cell.rows, by_cell.columns)
+    cells = [by_cell.block(start, stop, data) for start, stop in blocks]
     for chain, draw in replay:
-        parts = [np.where(known, by_cell.log_density(cells), 0.0) if known is not None
-                 else by_cell.log_density(cells) for _, _, cells, known in blocks]  # fmt: skip
-        out[chain, draw] = np.concatenate(parts)
+        out[chain, draw] = np.concatenate([by_cell.log_density(each) for each in cells])
+    if data.missing is not None:
+        out[..., data.dense(data.missing).ravel()] = 0.0
     return out.reshape(chains, number, *shape)
-
-
-def _observation_shape(by_cell: ByCell) -> tuple[int, ...]:
-    """The shape of what is one observation each: cells, or the vectors of a multinomial."""
-    return by_cell.shape if by_cell.node.simplex is None else by_cell.shape[:-1]
 
 
 def _data(replay: Replay) -> Cells:
     if replay.data is None:
         raise DataError(f"log_likelihood: these draws do not know the data of {replay.name!r}")
     return replay.data
-
-
-def _known(data: Cells, start: int, stop: int) -> NDArray[np.bool_] | None:
-    """Which cells of some rows have data; None: all."""
-    if data.missing is None:
-        return None
-    known = np.ones((stop - start, data.columns), bool)
-    first, last = data.indptr[start], data.indptr[stop]
-    rows = np.repeat(np.arange(stop - start), np.diff(data.indptr[start : stop + 1]))
-    known[rows, data.indices[first:last]] = ~data.missing[first:last]
-    return known.reshape(-1)
 
 
 def log_likelihood_function(draws: Draws, name: str) -> Callable[[Any, Any], Any]:
@@ -202,27 +174,17 @@ def _cells_at(
 ) -> tuple[Cells, NDArray[np.int64]]:
     """Some cells, by their numbers along each dim, in the order of rows."""
     rows = np.zeros(index.shape[1], np.int64)
-    for size, numbers in zip(by_cell.shape[:-1], index[:-1], strict=True):
-        rows = rows * size + numbers
+    for size, each in zip(by_cell.shape[:-1], index[:-1], strict=True):
+        rows = rows * size + each
     order = np.lexsort((index[-1], rows))
     rows, columns = rows[order], index[-1][order]
-    found = np.array(
-        [
-            _value(data, row, column)
-            for row, column in zip(rows.tolist(), columns.tolist(), strict=True)
-        ]
-    )
-    per_row = np.bincount(rows, minlength=by_cell.rows)
-    indptr = np.concatenate(([0], np.cumsum(per_row))).astype(np.int64)
-    return Cells(
-        by_cell.node.axes, by_cell.shape, 1, indptr, columns.astype(np.int32), found
-    ), order
-
-
-def _value(data: Cells, row: int, column: int) -> Any:
-    first, last = data.indptr[row], data.indptr[row + 1]
-    at = first + np.searchsorted(data.indices[first:last], column)
-    return data.values[at] if at < last and data.indices[at] == column else 0
+    numbers = data.cell_rows() * data.columns + data.indices  # ascending
+    wanted = rows * data.columns + columns
+    at = np.minimum(np.searchsorted(numbers, wanted), numbers.size - 1)
+    found = np.where(numbers[at] == wanted, data.values[at], 0) if numbers.size else 0 * wanted
+    indptr = np.searchsorted(rows, np.arange(by_cell.rows + 1))
+    axes, shape = by_cell.node.axes, by_cell.shape
+    return Cells(axes, shape, 1, indptr, columns.astype(np.int32), found), order
 
 
 def log_joint(draws: Draws) -> NDArray[np.float64]:
@@ -252,6 +214,5 @@ def observed_array(draws: Draws, name: str) -> NDArray[Any]:
     data = draws.data[name]
     check_bytes(f"the data of {name!r} as a dense array", 8 * prod(data.shape), "leave them out")
     whole = data.dense()[0]
-    if data.missing is None:
-        return np.asarray(whole)
-    return np.where(data.dense(data.missing)[0], np.nan, whole)
+    missing = data.missing
+    return np.asarray(whole) if missing is None else np.where(data.dense(missing)[0], np.nan, whole)

@@ -17,7 +17,7 @@ from pgbn.engine.data.nonzero import Cells
 from pgbn.errors import DataError, PgbnWarning
 from pgbn.evaluation.held_out import HeldOut
 from pgbn.samplers.documents.sweeps import hash_documents
-from pgbn.samplers.executor import SERIAL, Executor, executor_of
+from pgbn.samplers.executor import SERIAL
 from pgbn.samplers.random import mix, stream_key, word_of
 from pgbn.storage.read_limits import check_bytes
 from pgbn.training.kept_draws import each_draw, sweeps_each
@@ -26,9 +26,7 @@ from pgbn.training.trained import TrainedNetwork, trained_network
 from pgbn.zoo import layers
 from pgbn.zoo.links import COUNTS, get_link
 
-# ---- joint --------------------------------------------------------------------------------------
-#
-# Samples of Φ and θ that have seen the training documents and the seen tokens of new ones.
+# ---- completion with the training documents -----------------------------------------------------
 #
 #     p(held-out | training documents, seen tokens) = ∫ p(held-out | Φ, θ) p(Φ, θ | both)
 #
@@ -38,7 +36,7 @@ from pgbn.zoo.links import COUNTS, get_link
 
 
 _APART = 5  # sweeps between samples
-Sample = tuple[NDArray[np.float64], NDArray[np.float64]]
+_CELLS = 2**18  # cells of documents × terms that are dense at a time
 
 
 def read_training_documents(model: TrainedNetwork, train: Any) -> Cells:
@@ -68,20 +66,17 @@ def joint_samples(
     burn_in: int,
     samples: int,
     seed: int,
-    executor: Executor,
-) -> Iterator[Sample]:
+    threads: int | None,
+) -> Iterator[tuple[NDArray[np.float64], NDArray[np.float64]]]:
     """Φ^(1) and the new documents' θ^(1), each 5th of ``samples`` sweeps over all documents."""
     network = model.network()
     name = network.observed[0]
-    chain = network.chain({name: train}, seed, model.sweeps, model.state, executor=executor)
+    chain = network.chain({name: train}, seed, model.sweeps, model.state, threads=threads)
     chain = chain.append({name: seen}, sweeps=10).sweep(burn_in)
     phi, theta = layers.phi(1), layers.theta(1)
     for _ in range(-(-samples // _APART)):
         values = chain.sweep(_APART).select([phi, theta])
         yield values[phi], values[theta][train.rows :]
-
-
-# ---- perplexity ---------------------------------------------------------------------------------
 
 
 def split_tokens(X: Any, fraction: float, seed: int = 0) -> tuple[sp.csr_array, sp.csr_array]:
@@ -106,7 +101,9 @@ def split_tokens(X: Any, fraction: float, seed: int = 0) -> tuple[sp.csr_array, 
     starts = np.concatenate(([0], np.cumsum(per_row)))
     number = np.arange(tokens.size) - starts[rows]
     key = np.uint64(stream_key(check_seed(seed), word_of("split")))
-    order = np.lexsort((_scramble(hashes[rows] ^ key, number), rows))
+    # Random words, one for each (key, number): the mixer of `pgbn.samplers.random` on arrays.
+    word = (hashes[rows] ^ key) + np.uint64(0x9E3779B97F4A7C15) * (number + 1).astype(np.uint64)
+    order = np.lexsort((np.asarray(mix(mix(word))), rows))
     chosen = tokens[order[number < keep[rows]]]
     kept = np.bincount(chosen, minlength=counts.size)
     shape = (cells.rows, cells.columns)
@@ -121,12 +118,6 @@ def split_tokens(X: Any, fraction: float, seed: int = 0) -> tuple[sp.csr_array, 
 def _check_fraction(fraction: Any) -> None:
     if not is_finite_number(fraction) or not 0.0 < fraction < 1.0:
         raise DataError(f"fraction={fraction!r} must lie between 0 and 1, e.g. 0.3")
-
-
-def _scramble(key: NDArray[np.uint64], number: NDArray[np.int64]) -> NDArray[np.uint64]:
-    """Random words, one for each (key, number): the mixer of `pgbn.samplers.random` on arrays."""
-    word = key + np.uint64(0x9E3779B97F4A7C15) * (number.astype(np.uint64) + np.uint64(1))
-    return np.asarray(mix(mix(word)))
 
 
 def completion_perplexity(
@@ -170,8 +161,7 @@ def completion_perplexity(
     burn_in = check_integer("burn_in", burn_in, 0)
     samples = check_integer("samples", samples, 1)
     if before is not None:
-        executor = executor_of(threads)
-        for sample in joint_samples(model, before, seen, burn_in, samples, seed, executor):
+        for sample in joint_samples(model, before, seen, burn_in, samples, seed, threads):
             out.add(*sample)
         return out
     with warnings.catch_warnings():
@@ -185,18 +175,9 @@ def completion_perplexity(
     return out
 
 
-# ---- document density ---------------------------------------------------------------------------
-#
-# The density of documents given their hidden units: the score of data that are not counts.
-
-
-_CELLS = 2**18  # cells of documents × terms that are dense at a time
-
-
 def mean_log_density(model: TrainedNetwork, X: Any, units: NDArray[np.float64]) -> float:
-    """1/J Σ_j Σ_v ln p(x_vj | Σ_k φ_vk θ_kj), J documents with ``units`` θ (J, K_1).
-
-    Documents are made dense a block at a time.
+    """1/J Σ_j Σ_v ln p(x_vj | Σ_k φ_vk θ_kj), J documents with ``units`` θ (J, K_1):
+    the score of data that are not counts. Documents are made dense a block at a time.
     """
     link = get_link(model.link)
     step, total = max(1, _CELLS // model.vocabulary_size), 0.0

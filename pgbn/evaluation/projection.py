@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any
 
 import networkx as nx
@@ -19,9 +20,7 @@ from pgbn.checks import check_integer, is_finite_number, is_integral, term_names
 from pgbn.errors import DataError, printable
 from pgbn.training.trained import TrainedNetwork, check_layer, trained_network
 
-# ---- relevance ----------------------------------------------------------------------------------
-#
-# Which words stand for a topic.
+# ---- relevance: which words stand for a topic -------------------------------------------------
 #
 #     relevance_λ(v | k) = λ ln ψ_kv + (1 − λ) ln(ψ_kv / p_v),   p = the share of v in the corpus
 #
@@ -107,9 +106,6 @@ def rank_words(
     return np.argsort(-score, axis=1, kind="stable")[:, :top]
 
 
-# ---- projection ---------------------------------------------------------------------------------
-
-
 Names = Sequence[str] | Mapping[str, int]
 
 
@@ -135,10 +131,8 @@ def project(model: TrainedNetwork, layer: int) -> NDArray[np.float64]:
     """Ψ^(layer), (K_layer, V): rows sum to one."""
     model = trained_network(model)
     layer = check_layer(model, layer)
-    psi = model.phi[layer - 1].copy()  # the caller's own, whatever the layer
-    for t in range(layer - 2, -1, -1):
-        psi = psi @ model.phi[t]
-    return psi
+    psi = reduce(np.matmul, model.phi[layer - 1 :: -1])
+    return psi.copy() if layer == 1 else psi  # the caller's own
 
 
 def topic_weights(model: TrainedNetwork, layer: int) -> NDArray[np.float64]:
@@ -159,16 +153,9 @@ def topic_weights(model: TrainedNetwork, layer: int) -> NDArray[np.float64]:
     return np.asarray(weight / total if total > 0 else np.full(weight.size, 1.0 / weight.size))
 
 
-def corpus_shares(model: TrainedNetwork) -> NDArray[np.float64]:
-    """p_v, the share of every term in what the model was trained on: Σ_k w_k φ^(1)_kv."""
-    model = trained_network(model)
-    return np.asarray(topic_weights(model, 1) @ model.phi[0])
-
-
 def usual_length(model: TrainedNetwork) -> float:
     """r_· / Π_t c^(t), the expected count of a document with the median rates of the training
     documents; 0 if these are not known."""
-    model = trained_network(model)
     rates = float(np.prod(model.c))
     return float(model.r.sum()) / rates if rates > 0 else 0.0
 
@@ -176,7 +163,6 @@ def usual_length(model: TrainedNetwork) -> float:
 def token_count(model: TrainedNetwork) -> float:
     """Σ_kj θ^(1)_kj, the expected number of tokens in what the model was trained on; 0 if it is not
     known."""
-    model = trained_network(model)
     return float(model.weights[0].sum()) if model.weights else 0.0
 
 
@@ -186,10 +172,10 @@ def leading_words(
     """(K, top): the columns of the terms that stand for each topic of a layer, see `topics`."""
     model = trained_network(model)
     layer, top = check_layer(model, layer), check_integer("top", top, 1)
-    lam = relevance_of(layer, relevance)
-    shares, length, tokens = corpus_shares(model), usual_length(model), token_count(model)
+    lam, length, tokens = relevance_of(layer, relevance), usual_length(model), token_count(model)
+    common = topic_weights(model, 1) @ model.phi[0]  # the share of every term in the corpus
     held = tokens * topic_weights(model, layer) if tokens else None
-    return rank_words(project(model, layer), shares, lam, top, length, held)
+    return rank_words(project(model, layer), common, lam, top, length, held)
 
 
 def topics(
@@ -210,7 +196,8 @@ def topics(
     model = trained_network(model)
     layer = check_layer(model, layer)
     leading = leading_words(model, layer, top, relevance)
-    names = _names(model, vocabulary)
+    given = model.vocabulary if vocabulary is None else vocabulary
+    names = term_names(given, model.vocabulary_size)
     psi, weight = project(model, layer), topic_weights(model, layer)
     out = []
     for k in np.argsort(-weight, kind="stable"):
@@ -237,53 +224,49 @@ def topic_dag(
     always a tree.
     """
     model = trained_network(model)
-    layer, top = check_layer(model, layer), check_integer("top", top, 1)
+    layer = check_layer(model, layer)
     if not is_integral(index) or not 0 <= index < model.widths[layer - 1]:
         raise DataError(
             f"index={index!r}: layer {layer} has topics 0 to {model.widths[layer - 1] - 1}"
         )
+    graph = topics_graph(model, layer, threshold, top, vocabulary)
+    place = (layer, int(index))
+    return graph.subgraph({place, *nx.descendants(graph, place)}).copy()
+
+
+def topics_graph(
+    model: TrainedNetwork,
+    highest: int,
+    threshold: float,
+    top: int,
+    vocabulary: Names | None = None,
+    relevance: float | None = None,
+) -> nx.DiGraph:
+    """All topics up to a layer, with the attributes and edges of `topic_dag`."""
     if not is_finite_number(threshold) or not 0 <= threshold <= 1:
         raise DataError(f"threshold={threshold!r} must be a number from 0 to 1, as φ is")
-    names = _names(model, vocabulary)
     graph = nx.DiGraph()
-    level = [int(index)]
-    for t in range(layer, 0, -1):
-        leading, weight = leading_words(model, t, top), topic_weights(model, t)
-        below: dict[int, None] = {}
-        for k in level:
-            terms = tuple(names[v] for v in leading[k])
-            graph.add_node((t, k), weight=float(weight[k]), terms=terms)
-            if t == 1:
-                continue
-            row = model.phi[t - 1][k]
-            children = np.flatnonzero(row >= threshold)
-            for child in children if children.size else [int(np.argmax(row))]:
-                graph.add_edge((t, k), (t - 1, int(child)), weight=float(row[child]))
-                below[int(child)] = None
-        level = list(below)
+    for layer in range(highest, 0, -1):
+        for topic in topics(model, layer, top, vocabulary, relevance):
+            place = (layer, topic.index)
+            graph.add_node(place, weight=topic.weight, terms=topic.terms)
+            row = model.phi[layer - 1][topic.index] if layer > 1 else np.zeros(0)
+            below = np.flatnonzero(row >= threshold)
+            for k in below if below.size or layer == 1 else [int(np.argmax(row))]:
+                graph.add_edge(place, (layer - 1, int(k)), weight=float(row[k]))
     return graph
 
 
-def _names(model: TrainedNetwork, vocabulary: Names | None) -> Sequence[str]:
-    if vocabulary is None:
-        vocabulary = model.vocabulary  # those that it was saved with
-    return term_names(vocabulary, model.vocabulary_size)
-
-
-# ---- reduction ----------------------------------------------------------------------------------
-#
-# Which topics to make one, so that a layer has fewer.
-#
-# Topics are merged two by two, always those whose union loses least, by Ward's rule on the roots
-# of their probabilities (their distance is Hellinger's):
-#
-#     loss(k, l) = w_k w_l / (w_k + w_l) · Σ_v (√ψ_kv − √ψ_lv)²,   w the shares of the topics.
-#
-# Small topics and twins go first.
-
-
 def groups_for(model: Any, to: int, layer: int = 1) -> list[tuple[int, ...]]:
-    """Groups of topics that leave ``to`` of them in a layer, for `pgbn.training.merge_topics`."""
+    """Groups of topics that leave ``to`` of them in a layer, for `pgbn.training.merge_topics`.
+
+    Topics are merged two by two, always those whose union loses least, by Ward's rule on the roots
+    of their probabilities (their distance is Hellinger's):
+
+        loss(k, l) = w_k w_l / (w_k + w_l) · Σ_v (√ψ_kv − √ψ_lv)²,   w the shares of the topics.
+
+    Small topics and duplicate topics go first.
+    """
     model = trained_network(model)
     layer = check_layer(model, layer)
     width = model.widths[layer - 1]

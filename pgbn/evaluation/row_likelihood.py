@@ -47,51 +47,44 @@ from pgbn.samplers.random import stream_key, word_of
 
 SETTLE, AGAIN = 20, 5  # sweeps of new rows before the first draw of the rest, and before others
 _TINY = 1e-300  # a gamma of tiny shape underflows to 0, where its density has no value
+_State = list[dict[Any, NDArray[Any]]]  # values and counts of the program
+_Sample = dict[str, NDArray[np.float64]]
 
 
 def log_likelihood(
     draws: Draws,
     name: str,
-    by: str = "cell",
-    *,
-    rows: str | None = None,
-    particles: int = 10,
-    seed: int = 0,
-    threads: int | None = None,
-    data: Mapping[str, Any] | None = None,
+    by: str,
+    rows: str | None,
+    particles: int,
+    seed: int,
+    threads: int | None,
+    data: Mapping[str, Any] | None,
 ) -> NDArray[np.float64]:
     """By cell or by row; see `Draws.log_likelihood`."""
     if not isinstance(by, str) or by not in ("cell", "row"):
         raise DataError(f"by={by!r:.60} must be 'cell' or 'row'")
-    if by == "cell":
-        if data is not None:
-            raise DataError(
-                "log_likelihood: data= are new rows, whose own values are integrated out: give "
-                "by='row'; by cell, given their draws, net.infer(data, draws, keep='draws')"
-                ".to_draws().log_likelihood(...)"
-            )
-        return cell_log_likelihood(draws, name, threads)
-    return row_log_likelihood(draws, name, rows=rows, particles=particles, seed=seed,
-                              threads=threads, data=data)  # fmt: skip
+    if by == "row":
+        return row_log_likelihood(draws, name, rows, particles, seed, threads, data)
+    if data is not None:
+        raise DataError(
+            "log_likelihood: data= are new rows, whose own values are integrated out: give "
+            "by='row'; by cell, given their draws, net.infer(data, draws, keep='draws')"
+            ".to_draws().log_likelihood(...)"
+        )
+    return cell_log_likelihood(draws, name, threads)
 
 
 def row_log_likelihood(
     draws: Draws,
     name: str,
-    *,
-    rows: str | None = None,
-    particles: int = 10,
-    seed: int = 0,
-    threads: int | None = None,
-    data: Mapping[str, Any] | None = None,
+    rows: str | None,
+    particles: int,
+    seed: int,
+    threads: int | None,
+    data: Mapping[str, Any] | None,
 ) -> NDArray[np.float64]:
-    """(chain, draw, rows): log p̂ of all data of each row given the draws of what no row has.
-
-    ``rows`` is the dim of the rows, the first of the node if left out; where several observed nodes
-    have it, their data together are the row. ``particles`` is M: the cost grows with its square,
-    the error falls with it. Rows must be independent given the rest, and all latent nodes kept.
-    ``data`` are those of new rows, of one or more observed nodes; draws of what no row has do then.
-    """
+    """(chain, draw, rows): log p̂ of all data of each row given the draws of what no row has."""
     network = _network(draws, name, data is not None)
     plate = network.nodes[name].axes[0] if rows is None and network.nodes[name].axes else rows
     if not isinstance(plate, str) or plate not in network.nodes[name].axes:
@@ -176,15 +169,13 @@ class _Local:
     ) -> None:
         self.new, self.settle = new, SETTLE
         self.network, self.plate, self.particles = network, plate, particles
-        self.values = {
-            name: draws.values[name] for name in (network.held if new else network.latent)
-        }
+        drawn = network.held if new else network.latent
+        self.values = {name: draws.values[name] for name in drawn}
         held, first = ({name: self.values[name][0, 0] for name in names if name in self.values}
                        for names in (network.held, network.free))  # fmt: skip
-        chain = Chain.of_data(
+        self.program: Program = Chain.of_data(
             network, data, seed, 0, first, "composed", threads, None, held or None
-        )
-        self.program: Program = chain.program
+        ).program
         turns, later = arrange(self.program, network.schedule, seed, 0)
         own = [turn for turn in (*turns, *later.values()) if self._has_plate(turn.step.node)]
         self.upward = [turn for turn in own if turn.step.upward]
@@ -224,26 +215,22 @@ class _Local:
         for turn in turns:
             turn(self.sweeps)
 
-    def _sweep(self) -> dict[str, dict[Any, NDArray[Any]]]:
+    def _tables(self) -> tuple[dict[Any, NDArray[Any]], ...]:
+        program = self.program
+        return program.values, program.counts, program.drawn, program.latent_counts
+
+    def _sweep(self) -> _State:
         """Draw the counts of the rows, keep the state, and draw the values of the rows."""
         self._run(self.upward)
-        program = self.program
-        tables: dict[str, Mapping[Any, NDArray[Any]]] = {
-            "values": program.values, "counts": program.counts, "drawn": program.drawn,
-            "latent_counts": program.latent_counts,
-        }  # fmt: skip
-        state = {name: {key: np.array(v) for key, v in t.items()} for name, t in tables.items()}
+        state = [{key: np.array(v) for key, v in table.items()} for table in self._tables()]
         self._run(self.downward)
         return state
 
-    def _restore(self, state: Mapping[str, Mapping[Any, NDArray[Any]]]) -> None:
-        program = self.program
-        program.values.update(state["values"])
-        program.counts.update(state["counts"])
-        program.drawn.update(state["drawn"])
-        program.latent_counts.update(state["latent_counts"])
+    def _restore(self, state: _State) -> None:
+        for table, kept in zip(self._tables(), state, strict=True):
+            table.update(kept)
 
-    def _from_prior(self) -> dict[str, NDArray[np.float64]]:
+    def _from_prior(self) -> _Sample:
         """h ~ q_0, parents first."""
         self.sweeps += 1
         for name, draw in self.priors.items():
@@ -251,15 +238,13 @@ class _Local:
             self.program.values[name] = np.ascontiguousarray(draw(key), np.float64)
         return {node.name: self.program.values[node.name] for node in self.nodes}
 
-    def _sample(self, state: Mapping[str, Any]) -> dict[str, NDArray[np.float64]]:
+    def _sample(self, state: _State) -> _Sample:
         """h ~ q_m, drawn anew: the components do not depend on it."""
         self._restore(state)
         self._run(self.downward)
         return {node.name: self.program.values[node.name] for node in self.nodes}
 
-    def _density(
-        self, state: Mapping[str, Any], sample: Mapping[str, NDArray[np.float64]]
-    ) -> NDArray[np.float64]:
+    def _density(self, state: _State, sample: _Sample) -> NDArray[np.float64]:
         """log q_m(h) of every row: each step given the steps before it."""
         self._restore(state)
         total: Any = 0.0
@@ -269,7 +254,7 @@ class _Local:
             self.program.values[node.name] = sample[node.name]
         return np.asarray(total)
 
-    def _joint(self, sample: Mapping[str, NDArray[np.float64]]) -> tuple[Any, Any]:
+    def _joint(self, sample: _Sample) -> tuple[Any, Any]:
         """log p(h | g) and log p(x | h, g) of every row."""
         self.program.values.update(sample)
         prior = sum(self._rows(node, sample[node.name], {}) for node in self.nodes)

@@ -32,9 +32,7 @@ from pgbn.training.new_rows import infer
 from pgbn.training.trained import check_layer, trained_network
 from pgbn.zoo import layers
 
-# ---- entries ------------------------------------------------------------------------------------
-#
-# Columns beside the documents: their entries, and which of them are missing.
+Matrix = NDArray[np.float64]
 
 
 def plain_list(values: Any, name: str = "dates") -> list[Any]:
@@ -65,12 +63,6 @@ def is_missing(entry: Any) -> bool:
         return entry is None or bool(entry != entry)  # NaN and NaT are not themselves
     except (TypeError, ValueError):  # pandas' NA does not say; of an array each entry does
         return np.ndim(entry) == 0
-
-
-# ---- shares -------------------------------------------------------------------------------------
-
-
-Matrix = NDArray[np.float64]
 
 
 def share_draws(
@@ -164,10 +156,8 @@ def group_shares(draws: Matrix, groups: Sequence[Any], interval: float = 0.9) ->
     if not known:
         raise DataError("all documents are without a group; give a class or a date for some")
     names = sorted(set(known), key=lambda name: (str(type(name)), name))
-    found = []
-    for name in names:
-        rows = [j for j, entry in enumerate(entries) if not is_missing(entry) and entry == name]
-        found.append((len(rows), draws[:, rows].mean(axis=1)))
-    means = np.stack([mean for _, mean in found], axis=1)  # (draws, groups, K)
-    sizes = np.array([size for size, _ in found])
+    number = {name: group for group, name in enumerate(names)}
+    of = np.array([-1 if is_missing(entry) else number[entry] for entry in entries])
+    means = np.stack([draws[:, of == group].mean(axis=1) for group in number.values()], axis=1)
+    sizes = np.bincount(of[of >= 0])
     return GroupShares(tuple(names), sizes, *middle_and_ends(means, interval))

@@ -29,20 +29,17 @@ from pgbn.explain.sampler import sampler_of_chain
 from pgbn.explain.sweep import step_lines
 from pgbn.network.schedule import reorder
 from pgbn.plot.layout import find_plate, make_boxes
-from pgbn.plot.picture import Picture, plot
-from pgbn.plot.schedule import freshness_table
+from pgbn.plot.picture import plot
+from pgbn.plot.schedule import HATCH, freshness_table
+from pgbn.storage.atomic_files import save_text
 
 if TYPE_CHECKING:
     from pgbn.network.network import Network
 
 
-# ---- drift --------------------------------------------------------------------------------------
-#
-# The running means of chains, as SVG: two orders that drift apart, or do not.
-
-
 _WIDTH, _HEIGHT = 640.0, 220.0
 _COLOURS = ("#1d2733", "#b3261e")
+_MOST = 12  # numbers of an array that are shown
 
 
 def running_means(chains: Sequence[Chain], sweeps: int) -> dict[str, NDArray[np.float64]]:
@@ -61,7 +58,8 @@ def running_means(chains: Sequence[Chain], sweeps: int) -> dict[str, NDArray[np.
 
 
 def drift_chart(chains: Sequence[Chain], titles: Sequence[str], sweeps: int) -> str:
-    """The node whose running means end furthest apart, in standard deviations of its mean."""
+    """The running means of chains, as SVG: of the node for which they end furthest apart, in
+    standard deviations of its mean."""
     means = running_means(chains, sweeps)
     name = max(means, key=lambda each: _apart(means[each]))
     lines, low, high = means[name], float(means[name].min()), float(means[name].max())
@@ -93,12 +91,6 @@ def _apart(means: NDArray[np.float64]) -> float:
     return float(abs(means[0, -1] - means[-1, -1]) / (half.std(axis=1).sum() + 1e-12))
 
 
-# ---- animate ------------------------------------------------------------------------------------
-
-
-_MOST = 12  # numbers of an array that are shown
-
-
 @dataclass(frozen=True)
 class Animation:
     """A page; Jupyter shows it, ``str`` gives its text."""
@@ -116,7 +108,7 @@ class Animation:
 
     def save(self, path: Any) -> None:
         """Write the page to a file, whole or not at all."""
-        Picture(self.html).save(path)
+        save_text(path, self.html, "page")
 
 
 def animate(
@@ -145,9 +137,12 @@ def animate(
     runs, panels = [], []
     for chain, title in zip(chains, titles, strict=True):
         chain.sweep()  # what is stale at the beginning is what a sweep leaves
-        events = list(_events(chain))
-        runs.append({"events": events})
-        panels.append(_panel(title, graph, chain))
+        runs.append({"events": list(_events(chain))})
+        panels.append(
+            f'<section class="run" aria-label={quoteattr(title)}><h2>{escape(title)}</h2>'
+            f'<div class="graph">{graph}</div><div class="told" aria-live="polite"></div>'
+            f'<div class="scroll">{_table(chain)}</div></section>'
+        )
     drift = drift_chart(chains, titles, sweeps) if order is not None else ""
     return Animation(_page(runs, panels, drift))
 
@@ -215,9 +210,6 @@ def _why(chain: Chain, event: TraceEvent) -> str:
     )
 
 
-# ---- the page ---------------------------------------------------------------------------
-
-
 def _graph(network: Network) -> str:
     """The picture of the network, its nodes and edges named for the script."""
     names = iter(make_boxes(network, find_plate(network)))
@@ -225,22 +217,14 @@ def _graph(network: Network) -> str:
     svg = re.sub(
         r'<g role="img"', lambda _: f"<g data-node={quoteattr(next(names))}", str(plot(network))
     )
-    return re.sub(r'<path class="edge"', lambda match: _edge(edges, match[0]), svg)
 
+    def named(tag: re.Match[str]) -> str:
+        pair = next(edges, None)
+        if pair is None:
+            return tag[0]  # the loop of a chain
+        return f"{tag[0]} data-parent={quoteattr(pair[0])} data-child={quoteattr(pair[1])}"
 
-def _edge(edges: Any, tag: str) -> str:
-    pair = next(edges, None)
-    if pair is None:
-        return tag  # the loop of a chain
-    return f"{tag} data-parent={quoteattr(pair[0])} data-child={quoteattr(pair[1])}"
-
-
-def _panel(title: str, graph: str, chain: Chain) -> str:
-    return (
-        f'<section class="run" aria-label={quoteattr(title)}><h2>{escape(title)}</h2>'
-        f'<div class="graph">{graph}</div><div class="told" aria-live="polite"></div>'
-        f'<div class="scroll">{_table(chain)}</div></section>'
-    )
+    return re.sub(r'<path class="edge"', named, svg)
 
 
 def _table(chain: Chain) -> str:
@@ -263,13 +247,7 @@ def _page(runs: list[Any], panels: list[str], drift: str) -> str:
     style = (assets / "animate.css").read_text("utf-8")
     script = (assets / "animate.js").read_text("utf-8")
     data = json.dumps(runs, ensure_ascii=False).replace("</", "<\\/")
-    hatch = (
-        '<svg class="patterns" width="0" height="0" aria-hidden="true"><defs>'
-        '<pattern id="hatch" width="6" height="6" patternUnits="userSpaceOnUse" '
-        'patternTransform="rotate(45)"><rect width="6" height="6" fill="#fff"/>'
-        '<line x1="0" y1="0" x2="0" y2="6" stroke="#aab3c0" stroke-width="3"/>'
-        "</pattern></defs></svg>"
-    )
+    hatch = f'<svg class="patterns" width="0" height="0" aria-hidden="true">{HATCH}</svg>'
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'

@@ -44,8 +44,7 @@ def topic_graph(
     """
     topics, links = check_integer("topics", topics, 1), check_integer("links", links, 0)
     words, data = check_integer("words", words, 1), report_data(model, **options)
-    shown = [_heaviest(weight, topics) for weight in data.weights]
-    order = _arrange(data, shown)
+    order = _arrange(data, topics)
     rows = max(len(layer) for layer in order)
     ax = _axes(ax, (2.9 * data.depth, 0.26 * rows + 0.6))
     half = 0.36  # of the width of a box
@@ -64,7 +63,8 @@ def topic_graph(
         ax.barh(y, 2 * half, 0.8, x - half, facecolor="white", edgecolor=_GREY, linewidth=0.5)
         ax.barh(y, 2 * half * share, 0.8, x - half, facecolor=_LIGHT)
         label = " ".join(data.words(t + 1, k, words))
-        ax.text(x - half + 0.015, y, _plain(_shorten(label)), va="center", fontsize=7.5)
+        shown = label if len(label) <= 30 else label[:29] + "…"
+        ax.text(x - half + 0.015, y, _plain(shown), va="center", fontsize=7.5)
     for t in range(data.depth):
         ax.text(data.depth - 1 - t - half, -0.25, f"Layer {t + 1}", fontsize=9, weight="bold")
     ax.set_xlim(-half - 0.02, data.depth - 1 + half + 0.02)
@@ -178,15 +178,12 @@ def top_words(
     return ax
 
 
-# ---- helpers ----------------------------------------------------------------------------
-
-
 def _axes(ax: Axes | None, size: tuple[float, float]) -> Axes:
-    if ax is not None and not hasattr(ax, "add_patch"):
+    if ax is None:
+        return _matplotlib("pyplot").subplots(figsize=size, layout="constrained")[1]
+    if not hasattr(ax, "add_patch"):
         raise DataError(f"ax={ax!r:.60}: give the Axes of matplotlib, or None")
-    if ax is not None:
-        return ax
-    return _matplotlib("pyplot").subplots(figsize=size, layout="constrained")[1]
+    return ax
 
 
 def _matplotlib(module: str) -> Any:
@@ -207,17 +204,10 @@ def _plain(text: str) -> str:
     return printable.replace("$", r"\$")
 
 
-def _shorten(text: str, length: int = 30) -> str:
-    return text if len(text) <= length else text[: length - 1] + "…"
-
-
-def _heaviest(weight: NDArray[np.float64], topics: int) -> list[int]:
-    return [int(k) for k in np.argsort(-weight, kind="stable")[:topics]]
-
-
-def _arrange(data: ReportData, shown: list[list[int]]) -> list[list[int]]:
-    """Sort each layer by the mean place of the linked topics, up and down a few times."""
-    order = [list(layer) for layer in shown]
+def _arrange(data: ReportData, topics: int) -> list[list[int]]:
+    """The heaviest topics of each layer, sorted by the mean place of the topics that they are
+    linked to, up and down a few times."""
+    order = [np.argsort(-w, kind="stable")[:topics].tolist() for w in data.weights]
 
     def sort(t: int, other: int, weights: NDArray[np.float64]) -> None:
         """``weights`` is (topics of t, topics of other)."""
@@ -239,11 +229,8 @@ def _link(
 ) -> None:
     (x1, y1), (x2, y2) = (above[0] + half, above[1]), (below[0] - half, below[1])
     middle = (x1 + x2) / 2
-    corners, kinds = (
-        [(x1, y1), (middle, y1), (middle, y2), (x2, y2)],
-        [1, 4, 4, 4],
-    )  # a Bézier curve
-    path = _matplotlib("path").Path(corners, kinds)
+    corners = [(x1, y1), (middle, y1), (middle, y2), (x2, y2)]
+    path = _matplotlib("path").Path(corners, [1, 4, 4, 4])  # a Bézier curve
     line = _matplotlib("patches").PathPatch(
         path, fill=False, edgecolor=_GREY, alpha=0.5, linewidth=0.3 + 6 * share
     )

@@ -9,8 +9,6 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 from xml.sax.saxutils import escape, quoteattr
 
-from pgbn.checks import check_path
-from pgbn.errors import PgbnError
 from pgbn.explain.notation import Notation
 from pgbn.plot.layout import (
     HEIGHT,
@@ -24,19 +22,14 @@ from pgbn.plot.layout import (
     place,
     spread,
 )
-from pgbn.storage.atomic_files import new_file
+from pgbn.storage.atomic_files import save_text
 
 if TYPE_CHECKING:
     from pgbn.network.network import Network
 
 
-# ---- svg ----------------------------------------------------------------------------------------
-#
-# The SVG text of a picture whose nodes have their places.
-#
 # Text always has a light ground of its own, so that the picture can be read on light and on dark
 # pages. Dims that are not the plate are written in the nodes.
-
 
 Area = tuple[float, float, float, float]
 _LABEL_HEIGHT = 17.0
@@ -56,13 +49,14 @@ text { font-family: 'DejaVu Sans', 'Segoe UI', Helvetica, Arial, sans-serif; fil
 """
 
 
-def draw(
-    network: Network,
-    plate: str | None,
-    boxes: dict[str, Box],
-    edges: list[Arrow],
-    everything: list[Box],
-) -> str:
+def plot(network: Network) -> Picture:
+    """The graph of a network as SVG."""
+    plate = find_plate(network)
+    boxes = make_boxes(network, plate)
+    edges = make_edges(network, boxes)
+    everything = list(dict.fromkeys([*boxes.values(), *(b for edge in edges for b in edge.boxes)]))
+    place(everything)
+    spread(edges)
     width = max(box.x + box.reach for box in everything) + MARGIN + 16
     height = max(box.y + HEIGHT for box in everything) + MARGIN + 26
     parts: list[str] = []
@@ -87,7 +81,7 @@ def draw(
         'markerHeight="8" orient="auto" markerUnits="userSpaceOnUse">'
         '<path d="M 0 0 L 8 4 L 0 8 z" fill="#7b8494"/></marker></defs>'
     )
-    return svg(width, height, title, _STYLE, [tip, *parts, *labels])
+    return Picture(svg(width, height, title, _STYLE, [tip, *parts, *labels]))
 
 
 def svg(
@@ -241,9 +235,6 @@ def _node(network: Network, box: Box) -> str:
     )
 
 
-# ---- picture ------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True)
 class Picture:
     """An SVG picture; Jupyter shows it, ``str`` gives its text."""
@@ -258,22 +249,4 @@ class Picture:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the picture to a file, whole or not at all."""
-        target = check_path("path", path or ".")
-        if not target.name:
-            raise PgbnError(f"path={str(path)!r}: give the name of a file for the picture")
-        try:
-            with new_file(target) as file:
-                file.write(self.svg.encode())
-        except OSError as error:
-            raise PgbnError(f"{path}: could not be written ({error.strerror or error})") from error
-
-
-def plot(network: Network) -> Picture:
-    """The graph of a network as SVG."""
-    plate = find_plate(network)
-    boxes = make_boxes(network, plate)
-    edges = make_edges(network, boxes)
-    everything = list(dict.fromkeys([*boxes.values(), *(b for edge in edges for b in edge.boxes)]))
-    place(everything)
-    spread(edges)
-    return Picture(draw(network, plate, boxes, edges, everything))
+        save_text(path, self.svg, "picture")

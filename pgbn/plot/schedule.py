@@ -34,9 +34,7 @@ text { font-family: 'DejaVu Sans', 'Segoe UI', Helvetica, Arial, sans-serif; fil
 .read { fill: #1f5fa8; } .drawn { fill: #9a4f00; } .out { fill: #8d1f18; } .wrong { fill: #ffffff; }
 .fault { fill: #b3261e; stroke: #7d1a14; }
 """
-
-
-_HATCH = (
+HATCH = (
     '<defs><pattern id="hatch" width="6" height="6" patternUnits="userSpaceOnUse" '
     'patternTransform="rotate(45)"><rect width="6" height="6" fill="#fff"/><line x1="0" y1="0" '
     'x2="0" y2="6" stroke="#c9d1da" stroke-width="3"/></pattern></defs>'
@@ -106,10 +104,15 @@ def plot_schedule(schedule: Schedule) -> Picture:
         parts.append(
             f'<text class="row" x="{left - 12:.1f}" y="{y:.1f}">{escape(symbols[name])}</text>'
         )
-    parts.append(_legend(table, left, height))
+    legend = (
+        "green: current · hatched: stale · out: integrated out · Σ: only a sum is read"
+        if table
+        else "No step integrates a value out: every order is valid."
+    )
+    parts.append(f'<text x="{left:.0f}" y="{height - 14:.0f}" font-size="12">{legend}</text>')
     title = "Which values are current, step by step"
     spoken = "; ".join(_spoken(name, cells, steps) for name, cells in table.items())
-    head = [_HATCH, white(width, height)]
+    head = [HATCH, white(width, height)]
     return Picture(svg(width, height, title, _STYLE, [*head, *parts],
                        f"{title}: {spoken}" if spoken else ""))  # fmt: skip
 
@@ -123,14 +126,6 @@ def _cell(cell: Cell, x: float, y: float, wide: float) -> str:
         return box
     text = f'<text class="mark {mark}" x="{x + wide / 2:.1f}" y="{y + _HEIGHT / 2 + 4:.1f}">'
     return f"{box}{text}{escape(cell.mark)}</text>"
-
-
-def _legend(table: dict[str, list[Cell]], left: float, height: float) -> str:
-    if not table:
-        text = "No step integrates a value out: every order is valid."
-    else:
-        text = "green: current · hatched: stale · out: integrated out · Σ: only a sum is read"
-    return f'<text x="{left:.0f}" y="{height - 14:.0f}" font-size="12">{text}</text>'
 
 
 def _spoken(name: str, cells: list[Cell], steps: Sequence[Step]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -147,11 +148,7 @@ class ReportData:
         """Ψ = Φ^(layer) ⋯ Φ^(1), (K, V): the topics of a layer as distributions over terms."""
         if not is_integral(layer) or not 1 <= layer <= self.depth:
             raise DataError(f"layer={layer!r:.60}: layers are numbered from 1 to {self.depth}")
-        layer = int(layer)
-        psi = self.phi[layer - 1]
-        for t in range(layer - 2, -1, -1):
-            psi = psi @ self.phi[t]
-        return psi
+        return reduce(np.matmul, self.phi[int(layer) - 1 :: -1])
 
     @property
     def common(self) -> Matrix:

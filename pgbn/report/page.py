@@ -9,10 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pgbn.checks import check_integer, check_path
-from pgbn.errors import PgbnError
 from pgbn.evaluation.layer_quality import effective_width
 from pgbn.evaluation.projection import (
     UPPER_RELEVANCE,
@@ -22,39 +20,36 @@ from pgbn.evaluation.projection import (
     with_floor,
 )
 from pgbn.report.convert import report_data
-from pgbn.report.data import Matrix, ReportData
+from pgbn.report.data import ReportData
 from pgbn.report.sections import SECTIONS, documents_payload
 from pgbn.report.text import clean_text, html_text, script_json, several, short_number
-from pgbn.storage.atomic_files import new_file
-
-# ---- payload ------------------------------------------------------------------------------------
-#
-# ReportData as the compact JSON that the page reads.
-#
-# Words, documents and points are numbered and stored once; numbers have as many digits as the page
-# shows; positions on the map are 16-bit integers in base64, records of documents compressed.
-
+from pgbn.storage.atomic_files import save_text
 
 _MOST = 730_000  # bytes of the data of a page, where the topics leave room for it
 _LEAST_RECORDS, _MOST_RECORDS = 100_000, 480_000  # bytes of these for records of documents
 _WORDS = 15  # words shown for a topic
+_CELL = "text-align:start;vertical-align:top;padding:2px 12px 2px 0"  # of a summary
 _RELEVANCE = (1.0, UPPER_RELEVANCE, 0.0)  # candidates for the slider of the page
 
 
 def payload(data: ReportData) -> dict[str, Any]:
-    """Everything that the page draws, as JSON values: the topics, and what the sections add."""
-    words = _Numbering()
-    common = data.common
-    floor = with_floor(common, data.length)  # the page divides by it, as `rank_words` does
-    layers = [_layer(data, t, words, common) for t in range(1, data.depth + 1)]
+    """Everything that the page draws, as compact JSON: the topics, and what the sections add.
+
+    Words are numbered in the order of their first use, and stored once; numbers have as many digits
+    as the page shows; positions on the map are 16-bit integers in base64, records of documents
+    compressed.
+    """
+    words: dict[int, int] = {}
+    floor = with_floor(data.common, data.length)  # the page divides by it, as `rank_words` does
+    layers = [_layer(data, t, words) for t in range(1, data.depth + 1)]
     out: dict[str, Any] = {
         "title": clean_text(data.title),
         "terms": len(data.vocabulary),
         "size": data.size,
         "shown": _WORDS,
         "layers": layers,
-        "words": [clean_text(data.vocabulary[v]) for v in words.numbers],
-        "common": [short_number(floor[v]) for v in words.numbers],
+        "words": [clean_text(data.vocabulary[v]) for v in words],
+        "common": [short_number(floor[v]) for v in words],
     }
     for section in SECTIONS:
         if section.applies(data):
@@ -66,29 +61,23 @@ def payload(data: ReportData) -> dict[str, Any]:
     return out | documents_payload(data, min(max(room, _LEAST_RECORDS), _MOST_RECORDS))
 
 
-class _Numbering:
-    """Numbers things in the order of their first use."""
-
-    def __init__(self) -> None:
-        self.numbers: dict[int, int] = {}
-
-    def __call__(self, thing: int) -> int:
-        return self.numbers.setdefault(thing, len(self.numbers))
-
-
-def _layer(data: ReportData, t: int, words: _Numbering, common: Matrix) -> dict[str, Any]:
-    found = _candidates(data, t, common)
+def _layer(data: ReportData, t: int, words: dict[int, int]) -> dict[str, Any]:
+    psi, tokens = data.project(t), data.tokens_of(t)
+    # The words that are in the first places for some relevance that the page can show.
+    each = {*_RELEVANCE, relevance_of(t, data.relevance)}
+    ranked = [rank_words(psi, data.common, lam, _WORDS, data.length, tokens) for lam in each]
     topics = []
-    for row, chosen in zip(data.project(t), found, strict=True):
-        topics.append([[words(int(v)) for v in chosen], [short_number(row[v], 5) for v in chosen]])
+    for row, found in zip(psi, np.concatenate(ranked, axis=1), strict=True):
+        unique = np.unique(found)
+        chosen = unique[np.argsort(-row[unique], kind="stable")].tolist()
+        numbers = [words.setdefault(v, len(words)) for v in chosen]
+        topics.append([numbers, [short_number(row[v], 5) for v in chosen]])
     out: dict[str, Any] = {
         "weights": [short_number(weight) for weight in data.weights[t - 1]],
         "active": [int(flag) for flag in data.active[t - 1]],
         "budget": data.budget[t - 1],
         "relevance": relevance_of(t, data.relevance),
-        "draw": [
-            short_number(draw) for draw in np.broadcast_to(draw_of(data.tokens_of(t)), len(found))
-        ],
+        "draw": [short_number(draw) for draw in np.broadcast_to(draw_of(tokens), len(topics))],
         "topics": topics,
         "documents": [],
     }
@@ -106,38 +95,13 @@ def _layer(data: ReportData, t: int, words: _Numbering, common: Matrix) -> dict[
     return out
 
 
-def _candidates(data: ReportData, t: int, common: Matrix) -> list[NDArray[np.int64]]:
-    """Of each topic, the words that are in the first places for some relevance that the page can
-    show."""
-    psi, tokens = data.project(t), data.tokens_of(t)
-    each = {*_RELEVANCE, relevance_of(t, data.relevance)}
-    ranked = [rank_words(psi, common, lam, _WORDS, data.length, tokens) for lam in each]
-    every = [np.unique(row) for row in np.concatenate(ranked, axis=1)]
-    return [
-        words[np.argsort(-row[words], kind="stable")] for row, words in zip(psi, every, strict=True)
-    ]
-
-
-# ---- page ---------------------------------------------------------------------------------------
-
-
 def write_report(model: Any, path: str | Path, X: Any = None, **options: Any) -> Path:
     """Write the report of ``model`` to ``path``; the options are those of `report_data`.
 
     The file is replaced only when the page is complete.
     """
-    target = check_path("path", path)
-    if not target.name:
-        raise PgbnError(f"path={str(path)!r}: give the name of a file for the report")
-    page = report_html(model, X, **options)
-    try:
-        with new_file(target) as file:
-            file.write(page.encode())
-    except OSError as error:
-        raise PgbnError(
-            f"cannot write the report to {target}: {error.strerror or error}"
-        ) from error
-    return target
+    check_path("path", path)  # before the page is made
+    return save_text(path, report_html(model, X, **options), "report")
 
 
 def report_html(model: Any, X: Any = None, **options: Any) -> str:
@@ -151,7 +115,11 @@ def report_html(model: Any, X: Any = None, **options: Any) -> str:
         f'<h2 id="{each.name}-title">{each.title}</h2>\n{each.html(data)}\n</section>'
         for each in shown
     )
-    style, script, title = _asset("report.css"), _script(), html_text(data.title)
+    assets = files("pgbn.report") / "assets"
+    every = sorted(item.name for item in assets.iterdir())
+    scripts = [(assets / name).read_text("utf-8") for name in every if name.endswith(".js")]
+    script = '"use strict";\n(async () => {\n' + "\n".join(scripts) + "})();\n"
+    style, title = (assets / "report.css").read_text("utf-8"), html_text(data.title)
     skip = '<a class="skip" href="#topics">Skip to the table of topics</a>\n'
     chosen = '<aside id="detail" aria-label="The chosen topic or document" tabindex="-1"></aside>'
     # Only these two texts may run or style the page, and nothing may be fetched.
@@ -207,30 +175,9 @@ def _hash(text: str) -> str:
     return "sha256-" + base64.b64encode(digest).decode("ascii")
 
 
-def _asset(name: str) -> str:
-    return (files("pgbn.report") / "assets" / name).read_text(encoding="utf-8")
-
-
-def _script() -> str:
-    """All scripts in the order of their names."""
-    every = (files("pgbn.report") / "assets").iterdir()
-    names = sorted(item.name for item in every if item.name.endswith(".js"))
-    return '"use strict";\n(async () => {\n' + "\n".join(map(_asset, names)) + "})();\n"
-
-
-# ---- summary ------------------------------------------------------------------------------------
-#
-# A short, static summary for notebooks: no script, no styles of its own outside its elements.
-
-
-_CELL = "text-align:start;vertical-align:top;padding:2px 12px 2px 0"
-
-
 def summary_html(model: Any, topics: int = 5, words: int = 8, **options: Any) -> str:
-    """The size of a network and the heaviest topics of every layer, the top layer first.
-
-    ``model`` and the options are those of `report_data`.
-    """
+    """The size of a network and the heaviest topics of every layer, the top layer first: a static
+    summary for notebooks, without scripts. ``model`` and the options are those of `report_data`."""
     topics, words = check_integer("topics", topics, 1), check_integer("words", words, 1)
     data = report_data(model, **options)
     layers = "".join(_summary_of_layer(data, t, topics, words) for t in range(data.depth, 0, -1))

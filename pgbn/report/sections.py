@@ -40,10 +40,7 @@ from pgbn.report.text import (
     short_number,
 )
 
-# ---- graph --------------------------------------------------------------------------------------
-#
-# The topic graph: topics of every layer, and the links between layers.
-
+# ---- the topic graph: topics of every layer, and the links between layers -----------------------
 
 _LINKS = 40_000  # links of the topic graph
 _LEAST_LINK = 0.002
@@ -51,25 +48,18 @@ _LEAST_LINK = 0.002
 
 def graph_html(data: ReportData) -> str:
     """The place of the graph, and its switches."""
-    more = (
-        '<label><input type="checkbox" id="all-links"> all links</label>'
-        if data.depth > 1
-        else '<input type="checkbox" id="all-links" hidden>'
-    )
     made = (
         " Every topic of a layer is a mixture of topics of the layer below: the thicker the link, "
         "the larger the part."
-        if data.depth > 1
-        else ""
     )
-    return (
-        '<p class="note">A box is a topic, named by its leading words; its bar is its share in the '
-        f"layer.{made} Choose one for its words and documents. Keys: arrows, Enter, Escape.</p>"
-        '<div class="tools"><label><input type="checkbox" id="all-topics"> all topics</label>'
-        f"{more}"
-        '<label><input type="checkbox" id="distinct"> names by distinctive words</label>'
-        '</div><div class="scroll" id="graph-place"></div>'
-    )
+    several_layers = data.depth > 1
+    return f"""<p class="note">A box is a topic, named by its leading words; its bar is its share in
+the layer.{made * several_layers} Choose one for its words and documents. Keys: arrows, Enter,
+Escape.</p>
+<div class="tools"><label><input type="checkbox" id="all-topics"> all topics</label>
+<label{" hidden" * (not several_layers)}><input type="checkbox" id="all-links"> all links</label>
+<label><input type="checkbox" id="distinct"> names by distinctive words</label></div>
+<div class="scroll" id="graph-place"></div>"""
 
 
 def graph_payload(data: ReportData) -> dict[str, Any]:
@@ -87,13 +77,7 @@ def graph_payload(data: ReportData) -> dict[str, Any]:
     return {"links": out}
 
 
-# ---- overview -----------------------------------------------------------------------------------
-#
-# The first screen: what is in this corpus, in plain words.
-#
-# The largest themes that differ in their words, each with the topics that it is made of and a
-# document in which it stands out.
-
+# ---- the first screen: what is in this corpus ---------------------------------------------------
 
 _THEMES, _CHILDREN = 10, 4
 _LEAST_CHILD = 0.05  # of a theme
@@ -123,20 +107,25 @@ def theme_layer(data: ReportData) -> int:
 
 
 def overview_html(data: ReportData) -> str:
-    """A few sentences, and a list of themes."""
+    """A few sentences, and a list of themes: the largest ones that differ in their words, each with
+    the topics that it is made of and a document in which it stands out."""
     layer = theme_layer(data)
-    themes = distinct_topics(data, layer)
-    taken = float(data.weights[layer - 1][themes].sum())
-    shown = examples(data)
-    items = "".join(_theme(data, layer, k, shown) for k in themes)
+    themes, shown = distinct_topics(data, layer), examples(data)
+    taken = _percent(float(data.weights[layer - 1][themes].sum()))
+    here = f"of layer {layer} " if data.depth > 1 else ""
+    made = " what it is made of," if layer > 1 else ""
+    example = " and a document in which it stands out" if data.theta else ""
+    items = "".join(
+        f'<li class="theme"><h3>{_button(data, layer, k, 5)}'
+        f'<span class="number">{_percent(float(data.weights[layer - 1][k]))}</span></h3>'
+        f"{_children(data, layer, k)}{_example(data, layer, k, shown[k]) if shown else ''}</li>"
+        for k in themes
+    )
     return f"""<p class="plain">{_sentences(data)}</p>
-<p class="note">{_what_is_listed(data, layer, len(themes), taken)}</p>
+<p class="note">The {len(themes)} largest {"themes" if layer > 1 else "topics"} {here}that differ in
+their words, {taken} of the corpus together. Each is named by words that stand for it,
+with{made}{example}. Choose one for more.</p>
 <ol class="themes">{items}</ol>"""
-
-
-def overview_payload(data: ReportData) -> dict[str, Any]:
-    """The layer of the themes, which other sections start with."""
-    return {"themes": theme_layer(data)}
 
 
 def examples(data: ReportData) -> dict[int, int]:
@@ -153,33 +142,11 @@ def _sentences(data: ReportData) -> str:
     about = f"{grouped(data.size)} documents" if data.size else "The documents"
     hold = f"{about} with {grouped(len(data.vocabulary))} different terms hold "
     found = f"{several(widths[0], 'topic')}: groups of words that occur together."
-    joined = [
+    more = ", ".join(
         f"layer {t} joins {'them' if t == 2 else 'these'} into {several(width, 'theme')}"
         for t, width in enumerate(widths[1:], 2)
-    ]
-    more = ", ".join(joined)
+    )
     return hold + found + (f" {more[0].upper()}{more[1:]}." if more else "")
-
-
-def _what_is_listed(data: ReportData, layer: int, number: int, taken: float) -> str:
-    kind = "themes" if layer > 1 else "topics"
-    here = f"of layer {layer} " if data.depth > 1 else ""
-    made = " what it is made of," if layer > 1 else ""
-    example = " and a document in which it stands out" if data.theta else ""
-    return (
-        f"The {number} largest {kind} {here}that differ in their words, {_percent(taken)} of the "
-        f"corpus together. Each is named by words that stand for it, with{made}{example}. Choose "
-        "one for more."
-    )
-
-
-def _theme(data: ReportData, layer: int, k: int, shown: dict[int, int]) -> str:
-    share = float(data.weights[layer - 1][k])
-    return (
-        f'<li class="theme"><h3>{_button(data, layer, k, 5)}'
-        f'<span class="number">{_percent(share)}</span></h3>'
-        f"{_children(data, layer, k)}{_example(data, layer, k, shown[k]) if shown else ''}</li>"
-    )
 
 
 def _button(data: ReportData, layer: int, k: int, words: int) -> str:
@@ -218,27 +185,21 @@ def example_of(data: ReportData, layer: int, k: int, used: set[int]) -> int:
     words = [str(word).lower() for word in data.words(layer, k, _WORDS)]
     texts = [str(data.texts[j])[:_READ].lower() for j in free]
     held = [sum(word in text for word in words) for text in texts]
-    scores = [
-        count * float(data.theta[layer - 1][j, k]) for count, j in zip(held, free, strict=True)
-    ]
-    return int(free[int(np.argmax(scores))])
+    return int(free[int(np.argmax(np.array(held) * data.theta[layer - 1][free, k]))])
 
 
 def _example(data: ReportData, layer: int, k: int, number: int) -> str:
-    title = html_text(data.name_of(number)[:90])
-    text = ""
-    if data.texts is not None:
+    title, text = html_text(data.name_of(number)[:90]), ""
+    if data.texts is not None and data.titles is not None:
         begin = " ".join(str(data.texts[number])[: 3 * _BEGINNING].split())
         if len(begin) > _BEGINNING:
             begin = begin[:_BEGINNING].rsplit(" ", 1)[0] + " …"
-        if data.titles is not None and begin:
-            text = f' <span class="begin"><bdi>{html_text(begin)}</bdi></span>'
+        text = f' <span class="begin"><bdi>{html_text(begin)}</bdi></span>' if begin else ""
     share = _percent(float(data.theta[layer - 1][number, k]))
-    said = html_text(clean_text(data.name_of(number)[:90]))
     return (
         f'<p class="example">For example <button type="button" data-open="{number}" '
-        f'aria-label="Read {said}"><bdi>{title}</bdi></button> <span class="whole">({share})</span>'
-        f"{text}</p>"
+        f'aria-label="Read {title}"><bdi>{title}</bdi></button> '
+        f'<span class="whole">({share})</span>{text}</p>'
     )
 
 
@@ -248,12 +209,7 @@ def _percent(share: float) -> str:
     return f"{shown} %"
 
 
-# ---- word topics --------------------------------------------------------------------------------
-#
-# Which topic each word of a document comes from.
-#
-# k(v) = argmax_k φ_vk θ_kj,   the most likely topic of a token of term v in document j
-
+# ---- which topic each word of a document comes from ---------------------------------------------
 
 MOST_COLOURS = 7  # topics of a document that have a colour; all others share one more
 # Characters for private use stand before a word, one for each colour, and after it: that is short,
@@ -306,13 +262,7 @@ def marked_text(
     return "".join([*pieces, text[last:]]), coloured
 
 
-# ---- documents ----------------------------------------------------------------------------------
-#
-# The documents themselves: search, text with words coloured by topic, topics of every layer.
-#
-# Records of documents are lines of JSON, compressed together, as many as there is room for: first
-# the examples of the overview and those that lead in some topic, then the others, evenly chosen.
-
+# ---- the documents: search, text with words coloured by topic, topics ---------------------------
 
 _LONGEST, _SHORTEST = 1500, 200  # characters of a text
 _GROWN = 3.0  # bytes of records that become one compressed byte, about
@@ -335,23 +285,19 @@ its topics in every layer{"" if data.texts is None else " and its words coloured
 
 
 def documents_payload(data: ReportData, room: int) -> dict[str, Any]:
-    """Records of documents in at most ``room`` bytes of base64, and how many there are."""
-    if not data.theta:
-        return {}
+    """Records of documents in at most ``room`` bytes of base64, and how many there are: first the
+    examples of the overview and those that lead in some topic, then the others, evenly chosen."""
     leading = list(dict.fromkeys(chain(examples(data).values(), _leading(data))))
-    others = _spread(data.size, set(leading))
     finder = TokenFinder(data) if data.texts is not None else None
     # Were all texts as long as that, one half of the documents would fit, or all that lead.
     each = 0.75 * room * _GROWN / max(len(leading), data.size // 2)
     length = int(min(_LONGEST, max(_SHORTEST, each / 1.5)))
-    packer, packed = zlib.compressobj(9), b""
+    packer, packed, kept = zlib.compressobj(9), b"", 0
     pending: list[bytes] = []
-    kept = 0
-    for done, number in enumerate(chain(leading, others), 1):
+    for done, number in enumerate(chain(leading, _spread(data.size, set(leading))), 1):
         record = _record(data, number, length, finder)
-        pending.append(
-            json.dumps(record, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
-        )
+        line = json.dumps(record, ensure_ascii=False, separators=(",", ":"))
+        pending.append(line.encode() + b"\n")
         if len(pending) == _FLUSH or done == data.size:
             longer = packer.copy()
             piece = longer.compress(b"".join(pending)) + longer.flush(zlib.Z_SYNC_FLUSH)
@@ -367,10 +313,9 @@ def _leading(data: ReportData) -> Iterator[int]:
     """Documents that lead in topics: the first of every topic, from the top layer down, then the
     second, …; each once."""
     ranks = [data.leading(t) for t in range(data.depth, 0, -1)]
-    order = chain.from_iterable(
+    return chain.from_iterable(
         each[:, rank].tolist() for rank in range(ranks[0].shape[1]) for each in ranks
     )
-    return iter(dict.fromkeys(order))
 
 
 def _spread(size: int, without: set[int]) -> Iterator[int]:
@@ -389,20 +334,15 @@ def _record(data: ReportData, number: int, length: int, finder: TokenFinder | No
     record: list[Any] = [number, clean_text(data.name_of(number))[:90], shares]
     if finder is None or data.texts is None:
         return record
-    whole = re.sub(r"\s+", _space, clean_text(data.texts[number])).strip()
+    # Between two words a space, between two paragraphs an empty line.
+    whole = re.sub(r"\s+", lambda found: "\n\n" if found[0].count("\n") > 1 else found[0],
+                   clean_text(data.texts[number])).strip()  # fmt: skip
     text = whole[:length].rsplit(None, 1)[0] if len(whole) > length else whole
     marked, topics = marked_text(data, number, text, finder)
     return [*record, marked, topics, int(len(text) < len(whole))]
 
 
-def _space(found: re.Match[str]) -> str:
-    """The space between two words, or an empty line between two paragraphs."""
-    return "\n\n" if found[0].count("\n") > 1 else found[0]
-
-
-# ---- topics -------------------------------------------------------------------------------------
-#
-# The table of topics, which can be searched and sorted.
+# ---- the table of topics ------------------------------------------------------------------------
 
 
 def topics_html(data: ReportData) -> str:
@@ -437,11 +377,6 @@ def topics_html(data: ReportData) -> str:
 This command keeps them in the model:</p><pre id="name-command"></pre></div>"""
 
 
-def topics_payload(data: ReportData) -> dict[str, Any]:
-    """The folder of the model, for the command that keeps names."""
-    return {"folder": clean_text(data.folder)}
-
-
 def layer_options(data: ReportData, chosen: int) -> str:
     """The layers to choose from; ``chosen`` is at first."""
     return "".join(
@@ -450,44 +385,29 @@ def layer_options(data: ReportData, chosen: int) -> str:
     )
 
 
-# ---- groups -------------------------------------------------------------------------------------
-#
-# Topics over time and by class: the mean share of every topic in the documents of a group.
-
+# ---- topics over time and by class --------------------------------------------------------------
 
 _CLASSES = 12  # the most frequent ones; the others are one
 
 
-def has_groups(data: ReportData) -> bool:
-    """Whether the documents, and their dates or classes, are known."""
-    return bool(data.theta) and (data.dates is not None or data.classes is not None)
-
-
 def groups_html(data: ReportData) -> str:
     """The places of both charts, and the layer that they show."""
-    parts = [
-        f"""<div class="tools"><label>Layer
-<select id="group-layer">{layer_options(data, theme_layer(data))}</select></label></div>"""
-    ]
+    options = layer_options(data, theme_layer(data))
+    out = f"""<div class="tools"><label>Layer
+<select id="group-layer">{options}</select></label></div>"""
     if data.dates is not None:
         missing = int((periods_of(data.dates).of < 0).sum())
-        parts.append(
-            f"<h3>Over time{_called(data, 'date')}</h3>"
-            '<p class="note">The mean share of a topic in the documents of each period; a gap is a '
-            f"period without documents.{_without(missing)}</p>"
-            '<div class="small" id="time-place"></div>'
-            '<p><button type="button" class="button" id="time-more" hidden></button></p>'
-        )
+        out += f"""<h3>Over time{_called(data, "date")}</h3>
+<p class="note">The mean share of a topic in the documents of each period; a gap is a period
+without documents.{_without(missing)}</p><div class="small" id="time-place"></div>
+<p><button type="button" class="button" id="time-more" hidden></button></p>"""
     if data.classes is not None:
         missing = sum(not _class(each) for each in data.classes)
-        parts.append(
-            f"<h3>By class{_called(data, 'class')}</h3>"
-            '<p class="note">The mean share of a topic in the documents of each class; the more '
-            f"colour, the larger.{_without(missing)}</p>"
-            '<div class="scroll" id="class-place" tabindex="0" role="region" '
-            'aria-label="Topics by class"></div>'
-        )
-    return "".join(parts)
+        out += f"""<h3>By class{_called(data, "class")}</h3>
+<p class="note">The mean share of a topic in the documents of each class; the more colour, the
+larger.{_without(missing)}</p><div class="scroll" id="class-place" tabindex="0" role="region"
+aria-label="Topics by class"></div>"""
+    return out
 
 
 def groups_payload(data: ReportData) -> dict[str, Any]:
@@ -497,7 +417,7 @@ def groups_payload(data: ReportData) -> dict[str, Any]:
         periods = periods_of(data.dates)
         out["time"] = _shares(data, periods.of, list(periods.labels))
     if data.classes is not None:
-        out["class"] = _shares(data, *_classes(data))
+        out["class"] = _shares(data, *_classes(data.classes))
     return {"groups": out}
 
 
@@ -513,9 +433,9 @@ def _shares(data: ReportData, of: NDArray[np.int64], labels: list[str]) -> dict[
     return {"labels": labels, "sizes": sizes.tolist(), "layers": layers}
 
 
-def _classes(data: ReportData) -> tuple[NDArray[np.int64], list[str]]:
+def _classes(classes: Sequence[Any]) -> tuple[NDArray[np.int64], list[str]]:
     """The number of the class of each document, and the names, the most frequent first."""
-    names = [_class(each) for each in (() if data.classes is None else data.classes)]
+    names = [_class(each) for each in classes]
     counted = Counter(name for name in names if name)
     order = sorted(counted, key=lambda name: (-counted[name], name))
     labels = order if len(order) <= _CLASSES + 1 else [*order[:_CLASSES], "all others"]
@@ -536,10 +456,7 @@ def _without(missing: int) -> str:
     return f" {grouped(missing)} documents have none and are left out." if missing else ""
 
 
-# ---- map ----------------------------------------------------------------------------------------
-#
-# The map of the documents.
-
+# ---- the map of the documents -------------------------------------------------------------------
 
 _POINTS = 12_000  # documents on the map
 _TITLES = 120_000  # bytes that the titles of all points on the map may take
@@ -594,9 +511,7 @@ def map_payload(data: ReportData) -> dict[str, Any]:
     return {"map": out}
 
 
-# ---- tree ---------------------------------------------------------------------------------------
-#
-# The hierarchy as a tree that folds: themes of the top layer, and what belongs to them.
+# ---- the hierarchy as a tree that folds ---------------------------------------------------------
 
 
 def tree_html(data: ReportData) -> str:
@@ -614,25 +529,19 @@ placeholder="a word"></label>
 """
 
 
-# ---- widths -------------------------------------------------------------------------------------
-#
-# The width of every layer: used, given and effective; and how many of its topics are twins.
+# ---- the widths of the layers -------------------------------------------------------------------
 
 
 def widths_html(data: ReportData) -> str:
     """A table, and a warning where the first layer has no room left."""
     rows = []
-    warnings = []
     for t in range(data.depth, 0, -1):
-        weight = data.weights[t - 1]
-        used, budget = int(data.active[t - 1].sum()), data.budget[t - 1]
-        effective = effective_width(weight)
+        used, effective = int(data.active[t - 1].sum()), effective_width(data.weights[t - 1])
+        twins, diversity = twins_and_diversity(data.ranked(t, TOP))
         rows.append(
-            [str(t), f'<td class="wide" data-width="{t}"></td>', str(used), str(budget or "–"),
-             f"{effective:.1f}", *_reading(data.ranked(t, TOP))]
+            [str(t), f'<td class="wide" data-width="{t}"></td>', str(used),
+             str(data.budget[t - 1] or "–"), f"{effective:.1f}", str(twins), f"{diversity:.2f}"]
         )  # fmt: skip
-        if budget and used >= budget and t == 1:
-            warnings.append("All topics that layer 1 was given are in use: a larger width may fit.")
     heads = [("Layer", ""), ("", ""), ("Active", "figure"), ("Given", "figure"),
              ("Effective", "figure"), ("Twins", "figure"),
              ("Diversity", "figure")]  # fmt: skip
@@ -642,17 +551,15 @@ def widths_html(data: ReportData) -> str:
         "their ten words with another one of the layer. Diversity: distinct words among all of "
         "these; 1 if no two topics share any."
     )
-    warned = "".join(f'<p class="warn">{text}</p>' for text in warnings)
-    return f'<p class="note">{note}</p>{warned}{html_table(heads, rows, "Width of each layer")}'
+    full = bool(data.budget[0]) and int(data.active[0].sum()) >= data.budget[0]
+    warning = (
+        '<p class="warn">All topics that layer 1 was given are in use: a larger width may fit.</p>'
+    )
+    table = html_table(heads, rows, "Width of each layer")
+    return f'<p class="note">{note}</p>{warning * full}{table}'
 
 
-def _reading(leading: NDArray[np.int64]) -> list[str]:
-    twins, diversity = twins_and_diversity(leading)
-    return [str(twins), f"{diversity:.2f}"]
-
-
-# ---- network ------------------------------------------------------------------------------------
-
+# ---- any network: its graph and nodes -----------------------------------------------------------
 
 _VECTORS, _CATEGORIES = 200, 10  # of a simplex node that are shown
 
@@ -684,19 +591,14 @@ def _simplex(simplex: Simplex) -> str:
         ]
         for i, name in enumerate(simplex.rows[:_VECTORS])
     ]
-    cut = ""
-    if len(simplex.rows) > _VECTORS:
-        count = f"The first {_VECTORS} of {len(simplex.rows)} vectors are shown."
-        cut = f'<p class="note">{count}</p>'
+    more = f'<p class="note">The first {_VECTORS} of {len(simplex.rows)} vectors are shown.</p>'
     name, over = html_text(simplex.name), html_text(simplex.over)
     heads = [("Vector", ""), (over, ""), ("Largest", "figure")]
-    return f"<h3>{name}</h3>{cut}{html_table(heads, rows, f'Vectors of {name}')}"
+    table = html_table(heads, rows, f"Vectors of {name}")
+    return f"<h3>{name}</h3>{more * (len(simplex.rows) > _VECTORS)}{table}"
 
 
-# ---- traces -------------------------------------------------------------------------------------
-#
-# Convergence: traces of quantities that do not depend on the numbering of units.
-
+# ---- convergence: traces of what does not depend on the numbering of units ----------------------
 
 _TRACE_POINTS = 500  # points of a trace
 _FALLS = (
@@ -845,14 +747,30 @@ def _has_documents(data: ReportData) -> bool:
     return bool(data.theta)
 
 
+def _has_groups(data: ReportData) -> bool:
+    return bool(data.theta) and (data.dates is not None or data.classes is not None)
+
+
 SECTIONS = (
-    Section("overview", "What is in this corpus", _has_topics, overview_html, overview_payload),
+    Section(
+        "overview",
+        "What is in this corpus",
+        _has_topics,
+        overview_html,
+        lambda data: {"themes": theme_layer(data)},
+    ),  # which other sections start with
     Section("hierarchy", "Themes and topics", lambda data: data.depth > 1, tree_html),
     Section("graph", "Topic graph", _has_topics, graph_html, graph_payload),
     Section("documents", "Documents", _has_documents, documents_html),
     Section("map", "Map", _has_documents, map_html, map_payload),
-    Section("groups", "Time and class", has_groups, groups_html, groups_payload),
-    Section("topics", "Table of topics", _has_topics, topics_html, topics_payload),
+    Section("groups", "Time and class", _has_groups, groups_html, groups_payload),
+    Section(
+        "topics",
+        "Table of topics",
+        _has_topics,
+        topics_html,
+        lambda data: {"folder": clean_text(data.folder)},
+    ),  # for the command that keeps names
     Section("widths", "Layer widths", _has_topics, widths_html),
     Section("network", "The network", lambda data: bool(data.nodes), network_html),
     Section("proportions", "Proportions", lambda data: bool(data.simplexes), proportions_html),

@@ -58,11 +58,6 @@ def html_table(
     )
 
 
-# ---- compact ------------------------------------------------------------------------------------
-#
-# Numbers, arrays and JSON in few bytes, as the page holds them.
-
-
 def script_json(value: Any) -> str:
     """JSON that may stand inside <script>: no character in it can end the element."""
     text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))

@@ -22,7 +22,8 @@ from secrets import randbits
 from typing import IO
 from weakref import WeakSet
 
-from pgbn.errors import StorageError
+from pgbn.checks import check_path
+from pgbn.errors import PgbnError, StorageError
 
 _LONGEST = 200  # bytes of a name; most disks allow 255, and some is added
 
@@ -51,6 +52,19 @@ def new_file(target: Path) -> Iterator[IO[bytes]]:
     finally:
         with suppress(OSError):
             part.unlink()
+
+
+def save_text(path: str | os.PathLike[str], text: str, what: str) -> Path:
+    """Write a text to a file, which is replaced only when the text is complete."""
+    target = check_path("path", path or ".")
+    if not target.name:
+        raise PgbnError(f"path={str(path)!r}: give the name of a file for the {what}")
+    try:
+        with new_file(target) as file:
+            file.write(text.encode())
+    except OSError as error:
+        raise PgbnError(f"{path}: could not be written ({error.strerror or error})") from error
+    return target
 
 
 def part_of(target: Path) -> Path:

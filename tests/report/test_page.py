@@ -208,7 +208,7 @@ def test_writing_is_all_or_nothing(tmp_path) -> None:
         write_report(trained(), target, vocabulary=["a", "b", "c"])
     assert target.read_bytes() == before
     assert [path.name for path in tmp_path.iterdir()] == ["report.html"]
-    with pytest.raises(PgbnError, match=r"cannot write the report to .*missing"):
+    with pytest.raises(PgbnError, match=r"missing.*: could not be written"):
         write_report(trained(), tmp_path / "missing" / "report.html")
 
 

@@ -110,8 +110,7 @@ class Draws:
         """
         from pgbn.evaluation.log_likelihood import predict
 
-        return predict(self, name, statistic=statistic, sparse=sparse, sizes=sizes,
-                       indexes=indexes, seed=seed, threads=threads)  # fmt: skip
+        return predict(self, name, statistic, sparse, sizes, indexes, seed, threads)
 
     def log_likelihood(
         self,
@@ -127,14 +126,17 @@ class Draws:
         """log p(x_i | θ^s) for every draw and every cell of the data or, ``by="row"``, every row,
         with the latent values of the row integrated out.
 
-        Given them, to leave a row out is to leave out data that its own values have seen. How the
-        integral is done, and on which side it errs: `pgbn.evaluation.row_log_likelihood`.
-        ``data={"x": new}`` are rows that the draws have not seen (by row).
+        Given them, to leave a row out is to leave out data that its own values have seen. The
+        integral is done by importance sampling, with M = ``particles`` proposals: the cost grows
+        with the square of M, and the error falls with M. The estimate of p is unbiased, that of
+        log p too low on average. ``rows`` is the dim of the rows, the first of the node if it is
+        missing; where several observed nodes have it, their data together are the row. Rows must
+        be independent given the rest, and all latent nodes kept. ``data={"x": new}`` are rows that
+        the draws have not seen (by row); draws of what no row has are enough then.
         """
         from pgbn.evaluation.row_likelihood import log_likelihood
 
-        return log_likelihood(self, name, by, rows=rows, particles=particles, seed=seed,
-                              threads=threads, data=data)  # fmt: skip
+        return log_likelihood(self, name, by, rows, particles, seed, threads, data)
 
     def log_likelihood_function(self, name: str) -> Callable[[Any, Any], Any]:
         """The log likelihood by cell as a function, for data too large for an array: give it to
