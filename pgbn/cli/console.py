@@ -6,6 +6,7 @@ import errno
 import io
 import json
 import os
+import re
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -180,7 +181,13 @@ def wrong_usage(option: str | None = None) -> Iterator[None]:
     try:
         yield
     except PgbnError as error:
-        raise typer.BadParameter(str(error), param_hint=option) from None
+        raise typer.BadParameter(as_options(str(error)), param_hint=option) from None
+
+
+def as_options(sentence: str) -> str:
+    """A sentence that names arguments of Python, with the options of the command line."""
+    names = r"\b(max_width|burn_in|keep_draws|stop_words|max_df|min_df|(collect|eta|depth)(?==))\b"
+    return re.sub(names, lambda found: "--" + found[0].replace("_", "-"), sentence)
 
 
 def _complain(error: Exception, output: Output) -> int:

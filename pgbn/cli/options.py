@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import MISSING, dataclass, fields, is_dataclass
@@ -69,41 +68,15 @@ def _pattern(value: str | None) -> None:
         raise DataError(f"{value!r} has {groups} groups; write (?:…) for all but one, the term.")
 
 
-def layer_numbers(name: str, text: str, kind: type, depth: int) -> Any:
-    """From "300" or "300,200,100" to one number, or one for each of ``depth`` layers, above 0."""
+def layer_numbers(name: str, text: str, kind: type) -> Any:
+    """From "300" or "300,200,100" to one number, or a list with one for each layer."""
     try:
         values = [kind(part) for part in text.split(",")]
     except ValueError:
         raise DataError(
             f"--{name} {text!r}: give a number, or one for each layer: 300,200,100"
         ) from None
-    if not all(0 < value < math.inf for value in values):
-        kinds = "whole" if kind is int else "finite"
-        raise DataError(f"--{name} {text}: give {kinds} numbers above 0")
-    if len(values) not in (1, depth):
-        raise DataError(
-            f"--{name} {text}: {len(values)} numbers, but --depth {depth}; give one number, or one "
-            "for each layer"
-        )
     return values[0] if len(values) == 1 else values
-
-
-def layer_budgets(text: str, depth: int | None) -> tuple[int | tuple[int, ...], int]:
-    """From "100" or "100,30,10" to the widths at most and the number of layers, see
-    `pgbn.training.settings`."""
-    from pgbn.training.settings import budgets, layers_asked
-
-    try:
-        values = [int(part) for part in text.split(",")]
-    except ValueError:
-        raise DataError(
-            f"--max-width {text!r}: give a whole number, or one for each layer: 100,30,10"
-        ) from None
-    if min(values) < 1:
-        raise DataError(f"--max-width {text}: give numbers from 1 on, such as 100 or 100,30,10")
-    given = values[0] if len(values) == 1 else values
-    layers = layers_asked(given, depth)
-    return budgets("--max-width", given, layers), layers
 
 
 def _share(name: str, text: str) -> int | float:

@@ -12,13 +12,11 @@ import scipy.sparse as sp
 import typer
 from numpy.typing import NDArray
 
-from pgbn.cli.console import cannot_write, check_target, interruptible, output, wrong_usage
+from pgbn.cli.console import check_target, interruptible, output, wrong_usage
 from pgbn.cli.options import Minutes, Seed, Threads, one_of
-from pgbn.cli.tables import named_rows, print_table, save_rows
+from pgbn.cli.tables import give_table
 from pgbn.errors import DataError, StorageError, did_you_mean, notify
 from pgbn.storage.archive import is_archive, read_manifest
-from pgbn.storage.arrays import write_npz
-from pgbn.storage.atomic_files import new_file
 from pgbn.storage.tables import Numbers, read_numbers
 from pgbn.storage.texts import text_lines
 from pgbn.storage.writing import writing
@@ -30,13 +28,7 @@ if TYPE_CHECKING:
     from pgbn.samplers.on_ray import Ray
 
 
-# ---- node data ----------------------------------------------------------------------------------
-#
-# Files for the data of a network, as the commands take them: ``counts.mtx``, or ``x=counts.mtx``.
-#
-# A network of one observed node needs no names; of several, each gets ``name=file``, and so do
-# numbers of categories.
-
+# ---- files for the data of a network: ``counts.mtx``, or ``x=counts.mtx`` of several nodes -------
 
 Labels = dict[str, list[str]]  # of each dim
 
@@ -150,10 +142,7 @@ def in_run_order(
     return numbers.values
 
 
-# ---- spread -------------------------------------------------------------------------------------
-#
-# The option --ray: rows on workers of Ray.
-
+# ---- the option --ray: rows on workers of Ray ---------------------------------------------------
 
 SPREAD = "partial"  # the sampler of counts whose rows can be spread
 Spread = Annotated[str | None, typer.Option(
@@ -173,8 +162,7 @@ def spread_over(ray: str | None, threads: int | None) -> Ray | None:
     return Ray(workers=int(ray)) if ray.isascii() and ray.isdigit() else Ray(address=ray)
 
 
-# ---- sampling -----------------------------------------------------------------------------------
-
+# ---- the commands -------------------------------------------------------------------------------
 
 Files = Annotated[list[str], typer.Argument(
     help="Numbers in a .csv, .tsv, .npy, .npz, .mtx or .svmlight file; NAME=FILE for each observed "
@@ -312,7 +300,13 @@ def infer_command(
     result = network.infer(values, given, plate, burn_in, samples, seed, wanted, threads=threads)
     columns, table = _flat(result, plate, found.coords)
     labels = data_labels(local, read).get(plate) or [str(row) for row in range(len(table))]
-    _write(to, result, plate, labels, columns, table)
+    arrays = {name: result[name] for name in result}
+    arrays |= {f"{name}_sd": result.sd[name] for name in result}
+    give_table(
+        to, plate, labels, columns, table, {**arrays, f"{plate}_names": np.array(labels)},
+        ("name", "values"), {"rows": len(labels), "nodes": list(result)},
+        f"{len(labels)} rows of {', '.join(result)}",
+    )  # fmt: skip
 
 
 def _given(run: Path, draws: Draws, held: Iterable[str], chain: str) -> dict[str, NDArray[Any]]:
@@ -356,28 +350,3 @@ def _flat(
             ]
             parts.append(each.reshape(len(each), -1))
     return columns, np.concatenate(parts, axis=1)
-
-
-def _write(
-    to: Path | None,
-    result: NewRows,
-    plate: str,
-    labels: list[str],
-    columns: list[str],
-    table: NDArray[Any],
-) -> None:
-    if to is None:
-        rows = [{"name": n, "values": row} for n, row in zip(labels, table, strict=True)]
-        output.result({"columns": columns, "rows": rows},
-                      lambda: print_table(table, columns, labels, plate))  # fmt: skip
-        return
-    with cannot_write(to):
-        if to.suffix == ".csv":
-            save_rows(to, [plate, *columns], named_rows(labels, table))
-        else:
-            arrays = {name: result[name] for name in result}
-            arrays |= {f"{name}_sd": result.sd[name] for name in result}
-            with new_file(to) as file:
-                write_npz(file, {**arrays, f"{plate}_names": np.array(labels)})
-    facts = {"output": str(to), "rows": len(labels), "nodes": list(result)}
-    output.result(facts, lambda: output.say(f"{to}: {len(labels)} rows of {', '.join(result)}"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from pgbn.cli.console import cannot_write, check_target, output
 from pgbn.errors import printable
+from pgbn.storage.arrays import write_npz
 from pgbn.storage.atomic_files import new_file
 
 
@@ -39,20 +40,41 @@ def named_rows(labels: Sequence[str], values: NDArray[Any]) -> Iterable[Sequence
         yield [name, *(f"{value:.6g}" for value in row)]
 
 
-def save_features(
-    to: Path, features: NDArray[Any], names: Sequence[str], labels: Sequence[str]
+def save_arrays(to: Path, arrays: Mapping[str, NDArray[Any]]) -> None:
+    """Arrays as a .npz file, or the first of them as a .npy file."""
+    with new_file(to) as file:
+        if to.suffix == ".npy":
+            np.save(file, next(iter(arrays.values())))
+        else:
+            write_npz(file, arrays)
+
+
+def give_table(
+    to: Path | None,
+    head: str,
+    labels: Sequence[str],
+    columns: Sequence[str],
+    values: NDArray[Any],
+    arrays: Mapping[str, NDArray[Any]],
+    keys: tuple[str, str],
+    facts: Mapping[str, Any],
+    said: str,
 ) -> None:
-    """Features of documents as a .csv, .npy or .npz file."""
+    """A table with a line for each row: on the standard output (as JSON, ``keys`` are those of a
+    row), as a .csv file, or its ``arrays`` as a .npy or .npz file; of a file, ``facts`` are told or
+    it is ``said``."""
+    if to is None:
+        name, row = keys
+        rows = [{name: n, row: each} for n, each in zip(labels, values, strict=True)]
+        output.result({"columns": columns, "rows": rows},
+                      lambda: print_table(values, columns, labels, head))  # fmt: skip
+        return
     with cannot_write(to):
         if to.suffix == ".csv":
-            save_rows(to, ["document", *names], named_rows(labels, features))
-            return
-        with new_file(to) as file:
-            if to.suffix == ".npy":
-                np.save(file, features)
-            else:
-                np.savez(file, features=features, columns=np.array(names),
-                         documents=np.array(labels))  # fmt: skip
+            save_rows(to, [head, *columns], named_rows(labels, values))
+        else:
+            save_arrays(to, arrays)
+    output.result({"output": str(to), **facts}, lambda: output.say(f"{to}: {said}"))
 
 
 def _csv_file(to: Path | None) -> Path | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
@@ -13,7 +12,7 @@ import numpy as np
 import typer
 
 from pgbn.checks import DEPTH, MOST_LAYERS, WIDTHS
-from pgbn.cli.console import interruptible, output, wrong_usage
+from pgbn.cli.console import as_options, interruptible, output, wrong_usage
 from pgbn.cli.options import (
     Counting,
     Data,
@@ -23,7 +22,6 @@ from pgbn.cli.options import (
     Seed,
     Threads,
     Width,
-    layer_budgets,
     layer_numbers,
 )
 from pgbn.cli.sampling import SPREAD, Spread, spread_over
@@ -43,10 +41,7 @@ if TYPE_CHECKING:
     from pgbn.training.trained import TrainedNetwork
 
 
-# ---- messages -----------------------------------------------------------------------------------
-#
-# What the commands that train say before and after.
-
+# ---- what the commands say before and after -----------------------------------------------------
 
 FEW_TERMS = 20
 _CHILDREN = 3  # that are shown of a theme; one less of each topic below
@@ -80,12 +75,6 @@ def finished(folder: Path) -> None:
         output.note(f"pgbn: note: {as_options(sentence)}")
     facts = {"layers": [vars(quality) for quality in layers]} if topics else {}
     output.result({"model": str(folder), "widths": widths, "stopped": stopped, **facts}, text)
-
-
-def as_options(sentence: str) -> str:
-    """A sentence that names arguments of Python, with the options of the command line."""
-    return re.sub(r"\b(max_width|burn_in|stop_words|max_df|min_df)\b",
-                  lambda found: "--" + found[0].replace("_", "-"), sentence)  # fmt: skip
 
 
 def describe(corpus: Corpus) -> None:
@@ -135,9 +124,7 @@ def hierarchy(network: TrainedNetwork, vocabulary: Sequence[str] | None) -> list
     return lines
 
 
-# ---- duplicate topics ---------------------------------------------------------------------------
-#
-# Duplicate topics of upper layers are merged when `pgbn fit` and `pgbn demo` have trained.
+# ---- duplicate topics of upper layers: merged when `pgbn fit` and `pgbn demo` have trained ------
 #
 # The record of the training asks for it until it is done. So `pgbn resume` merges them if a fit was
 # stopped before or meanwhile: it starts again, and the result is bit-identical.
@@ -196,14 +183,9 @@ def merge_duplicates(folder: Path, threads: int | None, executor: Executor | Non
              data=saved.data, columns=saved.columns)  # fmt: skip
 
 
-# ---- columns of the documents -------------------------------------------------------------------
-#
-# What `pgbn fit` saves of the documents for the report: their texts, dates and classes.
-
-
 @dataclass(frozen=True)
 class KeptColumns:
-    """What is kept of the documents with a model."""
+    """What `pgbn fit` saves of the documents for the report: their texts, dates and classes."""
 
     text: Annotated[str | None, typer.Option(
         help="The column of the texts, as --column, and the texts are kept for the report.")
@@ -227,12 +209,8 @@ class KeptColumns:
                 "texts; give --text alone"
             )
         reading = reading if self.text is None else replace(reading, column=self.text)
-        wanted = {
-            option: name
-            for option, name in (("--text", self.text), ("--date", self.date),
-                                 ("--class", self.class_))
-            if name is not None
-        }  # fmt: skip
+        text = {} if self.text is None else {"--text": self.text}
+        wanted = text | {f"--{key}": name for key, name in self.named.items()}
         if not wanted or not data.exists():  # what is not there is refused where it is read
             return reading
         if is_archive(data) and reading.format is None:
@@ -253,25 +231,22 @@ class KeptColumns:
             if corpus.texts is None:
                 raise DataError(f"--keep-texts: {data} holds counts, no texts; leave it out")
             out["text"] = corpus.texts
-        names = {"date": self.date, "class": self.class_}
-        wanted = {key: name for key, name in names.items() if name is not None}
-        if wanted:
+        if self.named:
             kind = file_format(data, reading.format)
-            found = read_columns(data, kind, list(wanted.values()), reading.encoding)
-            out |= {key: found[name] for key, name in wanted.items()}
+            found = read_columns(data, kind, list(self.named.values()), reading.encoding)
+            out |= {key: found[name] for key, name in self.named.items()}
         if "date" in out:
             check_dates(out["date"], f"--date {self.date}")
         return out
 
-    def record(self) -> dict[str, dict[str, str]]:
-        """The names of the columns, for the headings of the report."""
+    @property
+    def named(self) -> dict[str, str]:
+        """The names of the columns of dates and classes, those that were given."""
         names = {"date": self.date, "class": self.class_}
-        known = {key: name for key, name in names.items() if name is not None}
-        return {"columns": known} if known else {}
+        return {key: name for key, name in names.items() if name is not None}
 
 
-# ---- train --------------------------------------------------------------------------------------
-
+# ---- the commands -------------------------------------------------------------------------------
 
 DEMO = "pgbn demo"
 BUDGETS = ",".join(map(str, WIDTHS))
@@ -303,11 +278,12 @@ def demo_command(
     from pgbn.report import write_report
     from pgbn.storage.docstrings import docstrings
     from pgbn.training.checkpoints import train
+    from pgbn.training.settings import budgets
 
     if is_archive(to) and _command(to) != DEMO:
         raise StorageError(f"{to}: there is a model that is not of the demo; use another folder")
     with wrong_usage():
-        widths, _ = layer_budgets(max_width, DEPTH)
+        widths = budgets("max_width", layer_numbers("max-width", max_width, int), DEPTH)
     start = time.monotonic()
     with writing(to):
         output.note("reading the docstrings of numpy and scipy …")
@@ -399,17 +375,17 @@ def fit_command(
       pgbn fit counts.mtx --terms vocabulary.txt -o model --burn-in 500,300,200 --ray 4
     """
     from pgbn.training.checkpoints import KIND, train
-    from pgbn.training.settings import Settings
+    from pgbn.training.settings import Settings, layers_asked
     from pgbn.zoo.arguments import check_link
 
     with wrong_usage():  # before anything is read
-        budgets, layers = layer_budgets(max_width, depth)
+        widths = layer_numbers("max-width", max_width, int)
         settings = Settings(
-            budgets,
-            layers,
-            burn_in=layer_numbers("burn-in", burn_in, int, layers),
-            collect=layer_numbers("collect", collect, int, layers),
-            eta=layer_numbers("eta", eta, float, layers),
+            widths,
+            layers_asked(widths, depth),
+            burn_in=layer_numbers("burn-in", burn_in, int),
+            collect=layer_numbers("collect", collect, int),
+            eta=layer_numbers("eta", eta, float),
             link=check_link(link, "--link"),
             keep_draws=keep_draws,
             seed=seed,
@@ -427,13 +403,15 @@ def fit_command(
         columns = kept.columns(data, reading, corpus)
         describe(corpus)
         announce(settings)
+        record = {"data": str(data), "vectorizer": corpus.options,
+                  **to_merge(merge_twins and isinstance(widths, list))}  # fmt: skip
+        if kept.named:
+            record["columns"] = kept.named
         with interruptible():
             train(
                 corpus.counts, to, **vars(settings), threads=threads, executor=executor,
                 minutes=minutes, vocabulary=corpus.vocabulary, labels=corpus.labels,
-                columns=columns,
-                record={"data": str(data), "vectorizer": corpus.options, **kept.record(),
-                        **to_merge(merge_twins and isinstance(budgets, tuple))},
+                columns=columns, record=record,
             )  # fmt: skip
             if has_duplicates(to):
                 merge_duplicates(to, threads, executor)

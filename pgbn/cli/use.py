@@ -15,7 +15,7 @@ from pgbn.checks import term_names
 from pgbn.cli.console import check_target, output
 from pgbn.cli.corpora import stream_features
 from pgbn.cli.options import Data, Folder, Reading, Sampling, Seed, between, checked_by, one_of
-from pgbn.cli.tables import CsvFile, print_table, save_features, save_result
+from pgbn.cli.tables import CsvFile, give_table, save_result
 from pgbn.errors import PgbnWarning, notify, printable
 from pgbn.storage.archive import is_archive, read_manifest
 from pgbn.storage.folders import open_saved, read_folder
@@ -168,18 +168,12 @@ def transform_command(
     names = [
         f"layer{t}_topic{k}" for t in found.layers for k in range(opened.network.widths[t - 1])
     ]
-    if to is not None:
-        save_features(to, features, names, corpus.labels)
-        facts = {"output": str(to), "documents": features.shape[0], "features": features.shape[1]}
-        size = f"{features.shape[0]} × {features.shape[1]}"
-        output.result(facts, lambda: output.say(f"{to}: {size}"))
-        return
-    rows = [
-        {"document": name, "features": row}
-        for name, row in zip(corpus.labels, features, strict=True)
-    ]
-    output.result({"columns": names, "rows": rows},
-                  lambda: print_table(features, names, corpus.labels, "document"))  # fmt: skip
+    give_table(
+        to, "document", corpus.labels, names, features,
+        {"features": features, "columns": np.array(names), "documents": np.array(corpus.labels)},
+        ("document", "features"), dict(zip(("documents", "features"), features.shape, strict=True)),
+        f"{features.shape[0]} × {features.shape[1]}",
+    )  # fmt: skip
 
 
 def _infer(network: Any, X: Any, labels: list[str], **settings: Any) -> NewRows:

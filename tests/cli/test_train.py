@@ -17,7 +17,7 @@ pytest.importorskip("sklearn")
 import pgbn
 from pgbn import checkpoint
 from pgbn.cli import run_command as run
-from pgbn.cli.train import as_options
+from pgbn.cli.console import as_options
 from pgbn.corpus import read_corpus
 from pgbn.storage import open_saved
 from pgbn.storage.atomic_files import locked
