@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import typer
 from typer.main import get_command
 
-from pgbn.cli import corpora, labels, pages, sampling, train, use
+from pgbn.cli import pages, sampling, train, use
 from pgbn.cli.console import guarded, output
 from pgbn.cli.options import in_groups
 from pgbn.versions import __version__
@@ -38,7 +38,7 @@ _COMMANDS: dict[str, Callable[..., None]] = {
     "resume": train.resume_command,
     "info": use.info_command,
     "topics": use.topics_command,
-    "label": labels.label_command,
+    "label": use.label_command,
     "infer": sampling.infer_command,
     "transform": use.transform_command,
     "perplexity": use.perplexity_command,
@@ -50,7 +50,7 @@ _COMMANDS: dict[str, Callable[..., None]] = {
 for _name, _command in _COMMANDS.items():
     app.command(_name)(in_groups(_command))
 _corpus = typer.Typer(rich_markup_mode=None, help="Corpora in folders, larger than memory.")
-_corpus.command("build")(in_groups(corpora.build_command))
+_corpus.command("build")(in_groups(use.build_command))
 app.add_typer(_corpus, name="corpus")
 
 

@@ -12,9 +12,8 @@ import scipy.sparse as sp
 import typer
 from numpy.typing import NDArray
 
-from pgbn.cli.console import check_target, interruptible, output, wrong_usage
+from pgbn.cli.console import check_target, give_table, interruptible, output, wrong_usage
 from pgbn.cli.options import Minutes, Seed, Threads, one_of
-from pgbn.cli.tables import give_table
 from pgbn.errors import DataError, StorageError, did_you_mean, notify
 from pgbn.storage.archive import is_archive, read_manifest
 from pgbn.storage.tables import Numbers, read_numbers

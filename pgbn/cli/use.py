@@ -1,10 +1,14 @@
-"""The commands that use a trained model: info, topics, transform, perplexity, …"""
+"""The commands that use a trained model: info, topics, label, transform, perplexity, generate; and
+``pgbn corpus build``."""
 
 from __future__ import annotations
 
 import json
+import time
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,17 +16,37 @@ import numpy as np
 import typer
 
 from pgbn.checks import term_names
-from pgbn.cli.console import check_target, output
-from pgbn.cli.corpora import stream_features
-from pgbn.cli.options import Data, Folder, Reading, Sampling, Seed, between, checked_by, one_of
-from pgbn.cli.tables import CsvFile, give_table, save_result
-from pgbn.errors import PgbnWarning, notify, printable
-from pgbn.storage.archive import is_archive, read_manifest
+from pgbn.cli.console import (
+    CsvFile,
+    cannot_write,
+    check_target,
+    give_table,
+    interruptible,
+    output,
+    save_result,
+    wrong_usage,
+)
+from pgbn.cli.options import (
+    Counting,
+    Data,
+    Folder,
+    Reading,
+    Sampling,
+    Seed,
+    between,
+    checked_by,
+    one_of,
+)
+from pgbn.errors import DataError, PgbnWarning, notify, printable
+from pgbn.storage.archive import MANIFEST, is_archive, read_manifest
+from pgbn.storage.atomic_files import locked
 from pgbn.storage.folders import open_saved, read_folder
 
 if TYPE_CHECKING:
+    from pgbn.cli.models import Model
     from pgbn.engine.rows.new_rows import NewRows
     from pgbn.evaluation import Topic
+    from pgbn.training.trained import TrainedNetwork
 
 
 _MODELS = ("training", "trained", "grown", "estimator", "transformer")
@@ -268,3 +292,176 @@ def generate_command(
             output.say(printable(f"{n}. {' '.join(terms) or '(empty)'}", one_line=True))
 
     output.result(documents, text)
+
+
+Labels = dict[tuple[int, int], str]
+
+
+def label_command(
+    model: Folder,
+    labels: Annotated[
+        list[str] | None,
+        typer.Argument(help="Topics and their names: 1/0=weather 2/3=travel; 1/0= takes the name "
+                       "away.", show_default=False),
+    ] = None,
+    keyword: Annotated[
+        list[str] | None,
+        typer.Option(help="A name for the topic that has most of some words: weather=rain,sun. "
+                     "May be given several times.", show_default=False),
+    ] = None,
+    layer: Annotated[int, typer.Option(min=1, help="The layer of --keyword.")] = 1,
+    to: CsvFile = None,
+) -> None:  # fmt: skip
+    """Name topics, by number or by words. Names stand in all lists and in the report.
+
+    Examples:
+
+      pgbn label model 1/0=weather 2/3="travel and food"
+
+      pgbn label model --keyword weather=rain,sun --keyword law=court,judge
+
+      pgbn label model    (lists the names; with -o names.csv, in a file)
+    """
+    from pgbn.cli.models import open_model
+    from pgbn.evaluation import keyword_labels
+
+    with wrong_usage():
+        by_hand = dict(_place(text) for text in labels or ())
+        wanted = dict(_keyword(text) for text in keyword or ())
+    folder = model.parent if model.name == MANIFEST else model
+    changing = (by_hand or wanted) and is_archive(folder)
+    with locked(folder) if changing else nullcontext():  # what is saved is what was read
+        opened = open_model(model)
+        changes = keyword_labels(opened.network, wanted, layer, opened.vocabulary) | by_hand
+        network = opened.network.with_labels(changes)
+        if changes:
+            _save(folder, opened, network, changes)
+    if to is not None:
+        rows = [(t, k, name) for (t, k), name in sorted(network.labels.items())]
+        return save_result(to, ("layer", "topic", "label"), rows, "label")
+    shown = {f"{t}/{k}": name for (t, k), name in sorted(network.labels.items())}
+
+    def text() -> None:
+        for place, name in shown.items():
+            output.say(f"{place} {printable(name, one_line=True)}")
+        if not shown:
+            output.say(f"no topic has a name; pgbn label {model} 1/0=weather gives one")
+
+    output.result(shown, text)
+
+
+def _place(text: str) -> tuple[tuple[int, int], str]:
+    """Of "1/0=weather" the topic and its name."""
+    place, given, name = text.partition("=")
+    layer, _, index = place.partition("/")
+    if not given or not _is_number(layer) or not _is_number(index):
+        raise DataError(f"{text!r}: give a layer, a topic and a name, such as 1/0=weather")
+    return (int(layer), int(index)), name.strip()
+
+
+def _is_number(text: str) -> bool:
+    return text.strip().isdecimal() and len(text) < 20
+
+
+def _keyword(text: str) -> tuple[str, Sequence[str]]:
+    """Of "weather=rain,sun" the name and the words."""
+    name, _, words = text.partition("=")
+    found = [word.strip() for word in words.split(",") if word.strip()]
+    if not name.strip() or not found:
+        raise DataError(f"--keyword {text!r}: give a name and words, such as weather=rain,sun")
+    return name.strip(), found
+
+
+def _save(folder: Path, opened: Model, network: TrainedNetwork, changes: Labels) -> None:
+    """The model with its labelled network in its place, and all that was saved beside it."""
+    from pgbn.storage.folders import save
+    from pgbn.training.training_result import LayerwiseTraining
+
+    saved, value = opened.saved, opened.saved.object
+    if hasattr(value, "set_labels"):  # an estimator
+        value.set_labels(changes)
+    elif isinstance(value, LayerwiseTraining):
+        value = replace(value, networks=(*value.networks[:-1], network))
+    else:
+        value = network
+    save(value, folder, vocabulary=saved.vocabulary, labels=saved.labels,
+         record=saved.record, data=saved.data, columns=saved.columns)  # fmt: skip
+
+
+SECONDS = 5.0  # between two notes of how far it is
+
+
+def build_command(
+    data: Annotated[list[Path], typer.Argument(
+        help="A folder of texts, .txt, .csv, .tsv, .jsonl or .parquet files, or counts in a .mtx, "
+        ".npz or .svmlight file.", show_default=False)],
+    to: Annotated[Path, typer.Option("--to", "-o", help="The folder of the corpus.")],
+    reading: Reading,
+    counting: Counting,
+    block_rows: Annotated[int, typer.Option(min=1, help="Documents of a block.")] = 4096,
+    overwrite: Annotated[bool, typer.Option(help="Replace a corpus that is there.")] = False,
+) -> None:  # fmt: skip
+    """Count the terms of documents that need not fit into memory, and keep them in a folder.
+
+    A build that is stopped or killed goes on when the same command is given again. The folder is
+    then given to pgbn fit and to other commands in place of a file.
+
+    Examples:
+
+      pgbn corpus build reviews.jsonl --column review -o reviews --min-df 5
+
+      pgbn corpus build part-*.txt.gz -o pages
+
+      pgbn corpus build counts.mtx --terms vocabulary.txt -o counts
+    """
+    from pgbn.storage.blocks import Corpus
+    from pgbn.storage.count_files import MATRICES
+    from pgbn.storage.sources import file_format
+
+    with wrong_usage():
+        options = counting.options()
+        if file_format(data[0], reading.format) in MATRICES:
+            counting.refuse_for_counts(data[0])
+            options = {}
+    with interruptible():
+        corpus = Corpus.build(
+            data[0] if len(data) == 1 else data, to, block_rows=block_rows, overwrite=overwrite,
+            progress=_Notes(), **asdict(reading), **options,
+        )  # fmt: skip
+    documents, terms = corpus.shape
+    output.result(
+        {"corpus": str(to), "documents": documents, "terms": terms, "total": corpus.total,
+         "blocks": corpus.block_count},
+        lambda: output.say(
+            f"{documents} documents, {terms} terms, total count {corpus.total:.10g}, in "
+            f"{corpus.block_count} blocks; next: pgbn fit {to} -o model"
+        ),
+    )  # fmt: skip
+
+
+def stream_features(
+    network: Any, data: Path, to: Path, layer: int | None, sampling: Sampling
+) -> None:
+    """The features of a corpus in a folder, to a .npy file, block by block."""
+    from pgbn.storage.blocks import Corpus
+    from pgbn.training.streamed import transform_to
+
+    corpus, notes = Corpus.open(data), _Notes()
+    with cannot_write(to), interruptible():
+        features = transform_to(network, corpus, to, layer=layer, **vars(sampling),
+                                progress=lambda done, total: notes("features", done))  # fmt: skip
+    rows, columns = features.shape
+    output.result({"output": str(to), "documents": rows, "features": columns},
+                  lambda: output.say(f"{to}: {rows} × {columns}"))  # fmt: skip
+
+
+class _Notes:
+    """Says now and then how far a build is."""
+
+    def __init__(self) -> None:
+        self.last = time.monotonic()
+
+    def __call__(self, what: str, documents: int) -> None:
+        if time.monotonic() - self.last >= SECONDS:
+            self.last = time.monotonic()
+            output.note(f"{what}: {documents} documents")

@@ -120,7 +120,8 @@ class HeldOut:
             held_out = held_out[self.name]
         link = find_link(node)
         self.slot = link.slot if link is not None else node.slots()[0]
-        named = self.node.model_copy(update={"name": "held_out"})  # as errors call it
+        plain: Any = node
+        named = plain.model_copy(update={"name": "held_out"})  # as errors call it
         self.cells = (
             self._masked(held_out) if by == "cells" else read_array(named, held_out, imputed=False)
         )

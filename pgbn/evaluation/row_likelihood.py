@@ -19,7 +19,7 @@ sweeps begin changes how good q is, not what is estimated.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, MutableMapping
 from typing import Any
 
 import numpy as np
@@ -215,7 +215,7 @@ class _Local:
         for turn in turns:
             turn(self.sweeps)
 
-    def _tables(self) -> tuple[dict[Any, NDArray[Any]], ...]:
+    def _tables(self) -> tuple[MutableMapping[Any, NDArray[Any]], ...]:
         program = self.program
         return program.values, program.counts, program.drawn, program.latent_counts
 

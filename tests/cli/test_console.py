@@ -1,4 +1,4 @@
-"""What the command says when something is wrong."""
+"""What is printed: errors in one line, tables, streams that are closed, harmless words."""
 
 from __future__ import annotations
 
@@ -9,80 +9,75 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
-pytest.importorskip("typer")
-pytest.importorskip("sklearn")
 import pgbn
 from pgbn.cli import run_command as run
-from pgbn.cli.console import Output, guarded, output
+from pgbn.cli.console import Output, guarded, named_rows, output, print_table, save_rows
+from pgbn.errors import printable
 from tests.helpers.commands import FAST
+from tests.helpers.trained import X, model_of
+
+FIT = {  # wrong options of fit, told before anything is read
+    "--burn-in many": "--burn-in 'many'", "--collect 0": "--collect=0 must be an integer",
+    "--burn-in 5,5": "--burn-in=[5, 5]: give one number, or one for each of 3 layers",
+    "--eta 1,1,1,1": "--eta=[1.0, 1.0, 1.0, 1.0]: give one number",
+    "--eta -1": "--eta=-1.0 must be positive and finite", "--eta inf": "--eta=inf must be positive",
+    "--minutes -1": "minutes': -1 is not", "--minutes nan": "minutes': nan is not",
+    "--ngrams 0": "'--ngrams'", "--depth 0": "'--depth'", "--depth 101": "'--depth'",
+    "--max-width -3": "--max-width=-3 must be an", "--max-width 9,0": "--max-width=[9, 0] must hold",
+    "--link cauchy": "--link='cauchy'", "--seed -1": "seed=-1", "--threads 0": "'--threads'",
+    "--keep-draws -1": "'--keep-draws'", "--keep-draws 201": "--keep-draws=201 must be at most",
+    "--stop-words klingon": "--stop-words klingon", "--stop-words deutsch": "french, german, ",
+    "--token-pattern [": "'[' is no regular expression", "--token-pattern (a)(b)": "has 2 groups",
+    "--min-df lots": "--min-df 'lots'", "--min-df 0": "--min-df 0: give a number of documents",
+    "--min-df 1.5": "--min-df 1.5", "--min-df nan": "--min-df nan", "--min-df -1": "--min-df -1",
+    "--max-df 0.0": "--max-df 0.0 leaves out all terms", "--max-df 0": "--max-df 0",
+    "--max-features 0": "'--max-features'", "--encoding hex": "'--encoding'",
+}  # fmt: skip
+WRONG = [(f"fit TEXTS -o NEW {words}", 2, says) for words, says in FIT.items()] + [
+    ("topics nowhere", 1, "nowhere: no saved model there"),
+    ("topics MODEL --layer 9", 1, "layers are numbered from 1 to 2"),
+    ("topics MODEL --layer x", 2, "'--layer'"), ("topics MODEL --top 0", 2, "'--top'"),
+    ("topic", 2, "topic"), ("fit", 2, "see pgbn fit --help"),
+    ("fit TEXTS -o MODEL", 1, "there is a model already"),
+    ("fit TEXTS -o NEW --column review", 1, "column='review'"),
+    ("fit PLAIN -o NEW --label id", 1, "label='id'"), ("fit TEXTS -o NEW --terms PLAIN", 1, "has texts"),
+    ("fit COUNTS -o NEW --max-features 9", 1, "--max-features: only for texts"),
+    ("fit nowhere -o NEW", 1, "no such file"),
+    ("fit nowhere -o PLAIN", 1, "plain.txt is a file); name a folder"),
+    ("fit nowhere -o PLAIN/new", 1, "plain.txt is a file); name a folder"),
+    ("resume MODEL --minutes nan", 2, "minutes': nan is not"),
+    ("demo -o MODEL", 1, "not of the demo"), ("demo -o NEW --sweeps 0", 2, "'--sweeps'"),
+    ("transform MODEL TEXTS --samples 0", 2, "'--samples'"),
+    ("transform MODEL TEXTS -o x.doc", 2, "must end in .csv"),
+    ("transform MODEL TEXTS --layer 1 --concat", 2, "--layer 1 is one layer"),
+    ("transform MODEL TEXTS -o no/x.csv", 1, "no/x.csv: could not be written (no"),
+    ("transform MODEL TEXTS --format xyz", 2, "'xyz' is none of the choices. Known: csv, folder"),
+    ("perplexity MODEL TEXTS --encoding nonsense", 2, "unknown encoding: nonsense"),
+    ("perplexity MODEL TEXTS --fraction 2", 2, "fraction': 2 does not lie between 0 and 1"),
+    ("generate MODEL --c mode", 2, "'mode' is none of the choices"),
+    ("explain MODEL --format word", 2, "'word' is none of the choices. Known: html, latex"),
+    ("explain MODEL --format latx", 2, "Did you mean 'latex'?"), ("explain PLAIN", 1, "plain.txt"),
+    ("report MODEL MODEL", 1, "the same chain as"), ("report MODEL -o x.csv", 2, "must end in .html"),
+    ("report MODEL -o nowhere/r.html", 1, "nowhere/r.html: could not be written (no"),
+    ("report MODEL -o .", 1, "it is a folder"),
+]  # fmt: skip
 
 
-@pytest.mark.parametrize(("words", "code", "says"), [
-    (["topics", "nowhere"], 1, "nowhere: no saved model there"),
-    (["topics", "MODEL", "--layer", "9"], 1, "layers are numbered from 1 to 2"),
-    (["topics", "MODEL", "--layer", "x"], 2, "layer"),
-    (["topics", "MODEL", "--top", "0"], 2, "top"),
-    (["topic"], 2, "topic"),
-    (["fit"], 2, "see pgbn fit --help"),
-    (["fit", "TEXTS", "-o", "MODEL"], 1, "there is a model already"),
-    (["fit", "TEXTS", "-o", "NEW", "--burn-in", "many"], 2, "--burn-in 'many'"),
-    (["fit", "TEXTS", "-o", "NEW", "--burn-in", "5,5"], 2, "--burn-in=[5, 5]: give one number, or one for each of 3 layers"),
-    (["fit", "TEXTS", "-o", "NEW", "--eta", "1,1,1,1"], 2, "--eta=[1.0, 1.0, 1.0, 1.0]: give one number"),
-    (["fit", "TEXTS", "-o", "NEW", "--minutes", "-1"], 2, "minutes': -1 is not"),
-    (["fit", "TEXTS", "-o", "NEW", "--minutes", "nan"], 2, "minutes': nan is not"),
-    (["fit", "TEXTS", "-o", "NEW", "--column", "review"], 1, "column='review'"),
-    (["fit", "PLAIN", "-o", "NEW", "--label", "id"], 1, "label='id'"),
-    (["fit", "TEXTS", "-o", "NEW", "--terms", "PLAIN"], 1, "has texts"),
-    (["fit", "COUNTS", "-o", "NEW", "--max-features", "9"], 1, "--max-features: only for texts"),
-    (["fit", "COUNTS", "-o", "NEW", "--stop-words", "none"], 1, "--stop-words: only for texts"),
-    (["fit", "TEXTS", "-o", "NEW", "--collect", "0"], 2, "--collect=0 must be an integer of at least 1"),
-    (["fit", "TEXTS", "-o", "NEW", "--ngrams", "0"], 2, "'--ngrams'"),
-    (["transform", "MODEL", "TEXTS", "--samples", "0"], 2, "'--samples'"),
-    (["resume", "MODEL", "--minutes", "nan"], 2, "minutes': nan is not"),
-    (["demo", "-o", "MODEL"], 1, "not of the demo"),
-    (["demo", "-o", "NEW", "--sweeps", "0"], 2, "'--sweeps'"),
-    (["report", "MODEL", "MODEL"], 1, "the same chain as"),
-    (["fit", "TEXTS", "-o", "NEW", "--depth", "0"], 2, "'--depth'"),
-    (["fit", "TEXTS", "-o", "NEW", "--max-width", "-3"], 2, "--max-width=-3 must be an integer"),
-    (["fit", "TEXTS", "-o", "NEW", "--max-width", "9,0"], 2, "--max-width=[9, 0] must hold integers"),
-    (["fit", "TEXTS", "-o", "NEW", "--eta", "-1"], 2, "--eta=-1.0 must be positive and finite"),
-    (["fit", "TEXTS", "-o", "NEW", "--link", "cauchy"], 2, "--link='cauchy'"),
-    (["fit", "TEXTS", "-o", "NEW", "--seed", "-1"], 2, "seed=-1"),
-    (["fit", "TEXTS", "-o", "NEW", "--threads", "0"], 2, "'--threads'"),
-    (["fit", "TEXTS", "-o", "NEW", "--min-df", "lots"], 2, "--min-df 'lots'"),
-    (["fit", "TEXTS", "-o", "NEW", "--stop-words", "klingon"], 2, "--stop-words klingon"),
-    (["fit", "TEXTS", "-o", "NEW", "--stop-words", "deutsch"], 2, "finnish, french, german, "),
-    (["report", "MODEL", "-o", "x.csv"], 2, "must end in .html"),
-    (["fit", "nowhere", "-o", "NEW"], 1, "no such file"),
-    (["fit", "nowhere", "-o", "PLAIN"], 1, "plain.txt is a file); name a folder"),
-    (["fit", "nowhere", "-o", "PLAIN/new"], 1, "plain.txt is a file); name a folder"),
-    (["transform", "MODEL", "TEXTS", "-o", "x.doc"], 2, "must end in .csv"),
-    (["transform", "MODEL", "TEXTS", "--layer", "1", "--concat"], 2, "--layer 1 is one layer"),
-    (["transform", "MODEL", "TEXTS", "-o", "no/x.csv"], 1, "no/x.csv: could not be written (no"),
-    (["transform", "MODEL", "TEXTS", "--layer", "0"], 2, "'--layer'"),
-    (["transform", "MODEL", "TEXTS", "--format", "xyz"], 2, "'xyz' is none of the choices. Known: csv, folder"),
-    (["perplexity", "MODEL", "TEXTS", "--encoding", "nonsense"], 2, "unknown encoding: nonsense"),
-    (["topics", "MODEL", "--layer", "0"], 2, "'--layer'"),
-    (["perplexity", "MODEL", "TEXTS", "--fraction", "2"], 2, "fraction': 2 does not lie between 0 and 1"),
-    (["generate", "MODEL", "--c", "mode"], 2, "'mode' is none of the choices"),
-    (["explain", "MODEL", "--format", "word"], 2, "'word' is none of the choices. Known: html, latex"),
-    (["explain", "PLAIN"], 1, "plain.txt"),
-    (["report", "MODEL", "-o", "nowhere/r.html"], 1, "nowhere/r.html: could not be written (no"),
-    (["report", "MODEL", "-o", "."], 1, "it is a folder"),
-    (["fit", "TEXTS", "-o", "NEW", "--eta", "inf"], 2, "--eta=inf must be positive and finite"),
-    (["fit", "TEXTS", "-o", "NEW", "--token-pattern", "["], 2, "'[' is no regular expression"),
-    (["fit", "TEXTS", "-o", "NEW", "--min-df", "0"], 2, "--min-df 0: give a number of documents"),
-    (["fit", "TEXTS", "-o", "NEW", "--max-df", "0.0"], 2, "--max-df 0.0 leaves out all terms"),
-])  # fmt: skip
-def test_errors_in_one_line(place: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str],
-                            words: list[str], code: int, says: str,
-                            monkeypatch: pytest.MonkeyPatch) -> None:  # fmt: skip
+@pytest.mark.parametrize(("words", "code", "says"), WRONG)
+def test_errors_in_one_line(
+    place: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], words: str, code: int,
+    says: str, monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
     monkeypatch.chdir(tmp_path)
+    if code == 2:
+        monkeypatch.setattr("pgbn.cli.train.read_corpus", lambda *_, **__: pytest.fail("read"))
     known = {"MODEL": place / "model", "TEXTS": place / "texts", "NEW": tmp_path / "new",
-             "PLAIN": place / "plain.txt", "COUNTS": place / "counts.npz", "PLAIN/new": place / "plain.txt" / "new"}  # fmt: skip
-    arguments = [str(known.get(word, word)) for word in words]
+             "PLAIN": place / "plain.txt", "COUNTS": place / "counts.npz",
+             "PLAIN/new": place / "plain.txt" / "new"}  # fmt: skip
+    arguments = [str(known.get(word, word)) for word in words.split()]
     capsys.readouterr()
     assert run(arguments) == code
     shown = capsys.readouterr()
@@ -90,6 +85,7 @@ def test_errors_in_one_line(place: Path, tmp_path: Path, capsys: pytest.CaptureF
     last = shown.err.strip().splitlines()[-1]
     assert last.startswith("pgbn: ")
     assert says in last
+    assert last.count("markdown") <= 1  # choices are listed once
     assert "Traceback" not in shown.err
     assert run([*arguments, "--json"]) == code
     assert says in json.loads(capsys.readouterr().out)["error"]
@@ -110,17 +106,6 @@ def test_a_bug_is_one_line_too(capsys: pytest.CaptureFixture[str], place: Path,
     assert capsys.readouterr().err == "pgbn: ZeroDivisionError: oops (a bug? --debug shows where)\n"
 
 
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full")
-@pytest.mark.parametrize("words", [["topics", "MODEL"], ["info", "MODEL", "--json"], ["--help"]])
-def test_a_full_disk_behind_standard_output(place: Path, words: list[str]) -> None:
-    arguments = [str(place / "model") if word == "MODEL" else word for word in words]
-    with Path("/dev/full").open("w") as full:
-        done = subprocess.run([sys.executable, "-m", "pgbn", *arguments], stdout=full,
-                              stderr=subprocess.PIPE, text=True, check=False)  # fmt: skip
-    assert done.returncode == 1
-    assert done.stderr == "pgbn: [Errno 28] No space left on device\n"
-
-
 def silenced(words: list[object], redirection: str) -> subprocess.CompletedProcess[str]:
     """A command of a shell, with its streams redirected."""
     line = f'exec "$@" {redirection}'
@@ -130,7 +115,7 @@ def silenced(words: list[object], redirection: str) -> subprocess.CompletedProce
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full")
 @pytest.mark.parametrize(("redirection", "code"), [
-    (">&-", 1), (">/dev/full 2>/dev/full", 1), (">&- 2>&-", 1), ("2>&-", 0), ("2>/dev/full", 0),
+    (">&-", 1), (">/dev/full", 1), (">/dev/full 2>/dev/full", 1), (">&- 2>&-", 1), ("2>&-", 0), ("2>/dev/full", 0),
 ])  # fmt: skip
 def test_output_that_cannot_be_written(place: Path, redirection: str, code: int) -> None:
     """Without results a command has failed; without its notes it has not."""
@@ -138,8 +123,8 @@ def test_output_that_cannot_be_written(place: Path, redirection: str, code: int)
     assert done.returncode == code, done.stderr
     assert ("training" in done.stdout) == (code == 0)
     assert "Traceback" not in done.stderr
-    if redirection == ">&-":
-        assert "the standard output is closed" in done.stderr
+    said = {">&-": "the standard output is closed", ">/dev/full": "No space left on device"}
+    assert said.get(redirection, "") in done.stderr
 
 
 @pytest.mark.skipif(os.name != "posix", reason="descriptors of POSIX")
@@ -208,3 +193,97 @@ def test_the_end_of_a_file_is_no_interruption(capsys: pytest.CaptureFixture[str]
     assert guarded(ended, Output()) == 1
     assert "EOFError: the file ended (a bug?" in capsys.readouterr().err
     assert guarded(stopped, Output()) == 130
+
+
+TABLE = np.array([[1.0, 2.5], [1 / 3, np.nan]])
+
+
+def test_files_have_names_as_they_are(tmp_path: Path) -> None:
+    save_rows(tmp_path / "t.csv", ["doc", "a,b", "c\x1b"], named_rows(["one", "zwö"], TABLE))
+    text = (tmp_path / "t.csv").read_text("utf-8")
+    assert text == 'doc,"a,b",c\x1b\none,1,2.5\nzwö,0.333333,nan\n'
+
+
+@pytest.mark.parametrize("terminal", [False, True])
+def test_a_terminal_is_not_commanded(
+    terminal: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: terminal)
+    print_table(TABLE[:1], ["c\x1b", "d"], ["e\x1b"], "doc")
+    shown = capsys.readouterr().out
+    assert shown == (
+        "doc,c\\u001b,d\ne\\u001b,1,2.5\n" if terminal else "doc,c\x1b,d\ne\x1b,1,2.5\n"
+    )
+
+
+EVIL = "\x1b[31m\x07\x7f\x9b2J\u202e\r"
+
+
+@pytest.mark.parametrize("words", [["topics"], ["generate"], ["info"], ["explain"], ["resume"]])
+@pytest.mark.parametrize("form", [[], ["--json"]])
+def test_commands_show_harmless_words(
+    words: list[str], form: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    names = [f"{EVIL}{v}" for v in range(12)]
+    folder = tmp_path / "model\x1b[31m"
+    model = model_of().with_labels({(1, 0): EVIL})
+    pgbn.save(model, folder, vocabulary=names, record={"note": EVIL}, data=X)
+    run([*words, str(folder), *form])
+    shown = capsys.readouterr()
+    for text in (shown.out, shown.err):
+        assert not set(EVIL) & set(text) - set("[31m2J")
+    if form and words == ["topics"]:
+        assert set(json.loads(shown.out)[0]["terms"]) <= set(names)
+
+
+def test_a_term_of_several_lines_forges_none(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    names = [f"{v}\npgbn: all\tis well" for v in range(12)]
+    pgbn.save(model_of(), tmp_path / "model", vocabulary=names, data=X)
+    for command in ("topics", "generate"):
+        assert run([command, str(tmp_path / "model")]) == 0
+        shown = capsys.readouterr().out
+        assert "\\npgbn: all\\tis well" in shown
+        assert "\npgbn" not in shown
+        assert "\t" not in shown
+
+
+@pytest.mark.parametrize("form", [[], ["--json"]])
+def test_commands_that_read_documents(
+    form: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Labels, terms and paths of a stranger: fit, transform, perplexity, report, demo."""
+    table, model = tmp_path / "texts\x1b[31m.csv", tmp_path / "model\x1b[31m"
+    texts = ["ship wave storm sail", "butter flour oven", "ship sail butter", "flour oven storm"]
+    rows = "".join(f'"{EVIL}{n}","{text} {EVIL}x"\n' for n, text in enumerate(texts))
+    table.write_bytes(f"{EVIL.rstrip()}id,text\n{rows}".encode())
+    few = ["--label", f"{EVIL.rstrip()}id", "--burn-in", "2", "--collect", "1", "--max-width", "3",
+           "--depth", "1", "--min-df", "1", "--max-df", "1.0",
+           "--token-pattern", r"(?u)\S+"]  # fmt: skip
+    label = ["--label", f"{EVIL.rstrip()}id"]
+    codes = [
+        run([*words, *form])
+        for words in (
+            ["fit", str(table), "-o", str(model), *few],
+            ["transform", str(model), str(table), *label, "-o", str(tmp_path / "h\x1b[2J.csv")],
+            ["perplexity", str(model), str(table), *label],
+            ["report", str(model), "-o", str(tmp_path / "page\x1b[2J.html")],
+            ["demo", "-o", str(table)],  # a file where a folder is to be
+            ["demo", EVIL],
+            ["topics", str(model)],
+        )
+    ]
+    shown = capsys.readouterr()
+    assert codes[0] == codes[-1] == 0
+    assert len([code for code in codes if code]) == 2
+    for text in (shown.out, shown.err):
+        assert not set(EVIL) & set(text) - set("[31m2J")
+    assert "\\u001b[31m" in shown.out + shown.err
+
+
+def test_errors_and_notes() -> None:
+    assert str(pgbn.DataError(f"file {EVIL}")).isprintable()
+    assert str(pgbn.DataError("half \ud800")) == r"half \ud800"  # that can be printed
+    assert printable("a\nb\tc", one_line=True) == r"a\nb\tc"
+    assert printable("Größe ñ 漢") == "Größe ñ 漢"

@@ -1,17 +1,24 @@
-"""Options are checked before any work."""
+"""The command line: its help, its options, words of any kind, as a process."""
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from typer.testing import CliRunner
 
-pytest.importorskip("typer")
-pytest.importorskip("sklearn")
 import pgbn
+from pgbn.cli import app
 from pgbn.cli import run_command as run
 from pgbn.cli.options import Counting
+from pgbn.errors import StorageError
+from tests.helpers.hostile import campaign
+from tests.helpers.hostile_commands import FAST, TEXT, command, ends_well, make_model
 
 
 @pytest.mark.parametrize("words", [
@@ -28,13 +35,6 @@ def test_nothing_is_done_before_the_target_is_known_to_be_there(
     monkeypatch.setattr("pgbn.cli.models.open_model", work)
     known = {"MODEL": place / "model", "TEXTS": place / "texts"}
     assert run([str(known.get(word, word)) for word in words]) in (1, 2)
-
-
-def test_choices_are_listed_once(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["explain", str(place / "model"), "--format", "word"]) == 2
-    assert capsys.readouterr().err.count("markdown") == 1
-    assert run(["explain", str(place / "model"), "--format", "latx"]) == 2
-    assert "Did you mean 'latex'?" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("words", [
@@ -71,3 +71,127 @@ def test_a_byte_order_mark_is_no_part_of_a_file(
     network.write_text(pgbn.zoo.pfa(2).to_json(), "utf-16")
     assert run(["explain", str(network)]) == 1
     assert "net.json: not utf-8 at byte 0; it begins like utf-16" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("words", [[], ["--json"]])
+def test_nothing_but_the_name_shows_the_help(
+    capsys: pytest.CaptureFixture[str], words: list[str]
+) -> None:
+    assert run(words) == 0
+    shown = capsys.readouterr()
+    assert shown.out.startswith("Usage: pgbn")
+    assert "..." not in shown.out.partition("Commands:")[2]  # every command is told in full
+    assert shown.err == ""
+
+
+@pytest.mark.parametrize("command", [
+    "demo", "fit", "resume", "info", "topics", "transform", "perplexity", "generate", "explain",
+    "report", "sample", "infer", "warm",
+])  # fmt: skip
+def test_help_has_an_example(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run([command, "--help"]) == 0
+    text = capsys.readouterr().out
+    assert "Example" in text
+    assert f"pgbn {command}" in text
+
+
+def test_as_a_process() -> None:
+    command = [sys.executable, "-m", "pgbn"]
+    done = subprocess.run([*command, "--version"], capture_output=True, text=True, check=True)
+    assert done.stdout == f"pgbn {pgbn.__version__}\n"
+    done = subprocess.run([*command, "topics"], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("pgbn: ")
+
+
+def test_without_typer() -> None:
+    code = (
+        "import sys; sys.modules['typer'] = None; from pgbn.__main__ import main; sys.exit(main())"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert done.stderr == "pgbn: the command needs typer: pip install 'pgbn[cli]'\n"
+
+
+def test_versions(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    shown = "pgbn 1\nnumpy 2"
+    monkeypatch.setattr("pgbn.versions.show_versions", lambda: print(shown), raising=False)
+    assert run(["--versions"]) == 0
+    assert capsys.readouterr().out.strip() == shown
+
+
+def test_the_help_waits_for_no_compiler() -> None:
+    """The modules that take long to import are not needed for it."""
+    code = (
+        "import sys; from pgbn.cli import run_command; run_command(['fit', '--help'])\n"
+        "print([name for name in ('numba', 'networkx', 'sklearn', 'pgbn.engine') "
+        "if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "[]"
+
+
+@pytest.fixture(scope="module")
+def hostile_place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_model(tmp_path_factory.mktemp("hostile"))
+
+
+VALUES = ["0", "-1", "1000000000", "10" * 20, "2.5", "True", "a", "nan", "inf", "", "\ud800", "1,2",
+          ",", "\x00", "1e400", "x" * 300]  # fmt: skip
+
+FIT = ("--max-width", "--depth", "--eta", "--link", "--seed", "--threads", "--format", "--column",
+       "--label", "--encoding", "--terms", "--min-df", "--max-df", "--max-features",
+       "--stop-words", "--token-pattern", "--ngrams", "--minutes")  # fmt: skip
+
+USE = [("topics", "--layer"), ("topics", "--top"), ("topics", "-n"), ("generate", "-n"),
+       ("generate", "--length"), ("generate", "-c"), ("generate", "--seed"),
+       ("explain", "--format"), ("perplexity", "--fraction"), ("transform", "--layer"),
+       ("transform", "--seed"), ("transform", "--threads"), ("transform", "--encoding"),
+       ("transform", "--terms")]  # fmt: skip
+
+
+@campaign(250)
+@given(st.sampled_from(FIT), st.sampled_from(VALUES), st.sampled_from(FIT), st.sampled_from(VALUES))
+def test_options_of_fit(hostile_place: Path, one: str, value: str, other: str, second: str) -> None:
+    ends_well(
+        "fit",
+        hostile_place / "d.txt",
+        "-o",
+        hostile_place / "fitted",
+        *FAST,
+        one,
+        value,
+        other,
+        second,
+    )
+
+
+@campaign(150)
+@given(st.sampled_from(USE), st.sampled_from(VALUES))
+def test_options_of_other_commands(hostile_place: Path, use: tuple[str, str], value: str) -> None:
+    data = [hostile_place / "d.txt"] if use[0] in ("perplexity", "transform") else []
+    ends_well(use[0], hostile_place / "model", *data, use[1], value)
+
+
+@pytest.mark.parametrize("path", ["\x00", "\ud800", "", "x" * 5000, "d.txt", "nowhere/x"])
+def test_paths(hostile_place: Path, path: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(hostile_place)
+    for name in ("info", "topics", "generate", "explain", "resume"):
+        code, line = command(name, path)
+        assert code in (1, 2)
+        assert line.startswith("pgbn: ")
+        assert "a bug?" not in line
+    ends_well("fit", path, "-o", "fitted", *FAST)
+    ends_well("fit", "d.txt", "-o", path, *FAST)
+    ends_well("report", "model", "-o", f"{path}")
+    ends_well("transform", "model", "d.txt", "-o", f"{path}.csv")
+    (hostile_place / "d.txt").write_text(
+        TEXT, "utf-8"
+    )  # the report may have taken its hostile_place
+
+
+def test_the_same_through_typer(hostile_place: Path) -> None:
+    result = CliRunner().invoke(app, ["topics", str(hostile_place / "nowhere")])
+    assert isinstance(result.exception, StorageError)
+    assert CliRunner().invoke(app, ["fit"]).exit_code == 2
+    assert CliRunner().invoke(app, ["--version"]).output == f"pgbn {pgbn.__version__}\n"

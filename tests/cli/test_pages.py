@@ -10,8 +10,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-pytest.importorskip("typer")
-pytest.importorskip("sklearn")
 import pgbn
 from pgbn.cli import run_command as run
 from pgbn.report import report_data

@@ -1,9 +1,13 @@
-"""The commands that train."""
+"""The commands that train, and what they say and keep."""
 
 from __future__ import annotations
 
+import base64
+import json
 import os
+import re
 import signal
+import zlib
 from concurrent.futures import ThreadPoolExecutor
 from importlib import import_module
 from pathlib import Path
@@ -12,35 +16,18 @@ from typing import Any
 import numpy as np
 import pytest
 
-pytest.importorskip("typer")
-pytest.importorskip("sklearn")
 import pgbn
 from pgbn import checkpoint
 from pgbn.cli import run_command as run
-from pgbn.cli.console import as_options
+from pgbn.cli.models import open_model
+from pgbn.cli.train import announce, hierarchy
 from pgbn.corpus import read_corpus
+from pgbn.evaluation import topics
 from pgbn.storage import open_saved
 from pgbn.storage.atomic_files import locked
+from pgbn.training.settings import Settings
 from tests.helpers.commands import FAST, ask
-
-
-def test_fit_and_what_is_saved(place: Path) -> None:
-    saved = open_saved(place / "model")
-    assert saved.vocabulary is not None
-    assert {"ship", "oven", "jury", "größe"} <= set(saved.vocabulary)
-    assert saved.data.shape == (60, len(saved.vocabulary))
-    assert len(saved.labels or []) == 60
-    assert saved.record["arguments"]["burn_in"] == 20
-    assert saved.object.deepest.depth == 2
-
-
-def test_draws_are_kept_on_demand(place: Path, tmp_path: Path) -> None:
-    words = ["fit", str(place / "texts"), "-o", str(tmp_path / "m"), *FAST, "--max-df", "1.0"]
-    assert run([*words, "--keep-draws", "3"]) == 0
-    kept, without = pgbn.load(tmp_path / "m"), pgbn.load(place / "model")
-    assert len(kept.deepest.draws["r"]) == 3
-    assert not without.deepest.draws
-    assert np.array_equal(kept.deepest.phi[0], without.deepest.phi[0])
+from tests.helpers.corpora import texts
 
 
 def test_resume(place: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -63,6 +50,9 @@ def test_resume(place: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str])
     ask(capsys, "resume", tmp_path / "m")
     one, two = open_saved(tmp_path / "m"), open_saved(place / "model")
     assert one.vocabulary == two.vocabulary
+    assert {"ship", "oven", "jury", "größe"} <= set(two.vocabulary)
+    assert two.data.shape == (60, len(two.vocabulary))
+    assert two.record["arguments"]["burn_in"] == 20
     assert np.array_equal(one.object.deepest.phi[1], two.object.deepest.phi[1])
 
 
@@ -74,32 +64,10 @@ def test_demo(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert (tmp_path / "d" / "report.html").stat().st_size < 1_000_000
 
 
-@pytest.mark.parametrize("words", [
-    "--burn-in a,b", "--burn-in 0", "--collect 5,5", "--eta -1", "--max-width 0", "--depth 101",
-    "--link foo", "--seed -1", "--threads 0", "--minutes -1", "--max-df much", "--max-features 0",
-    "--min-df 0", "--min-df 1.5", "--min-df nan", "--min-df -1", "--max-df 0.0", "--max-df 0",
-    "--token-pattern [", "--token-pattern (a)(b)", "--format xyz", "--encoding nonsense",
-    "--encoding hex", "--keep-draws -1", "--keep-draws 201",
-])  # fmt: skip
-def test_nothing_is_read_before_the_options_are_right(
-    place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: str
-) -> None:
-    def read(*arguments: Any, **options: Any) -> None:
-        pytest.fail("the data were read")
-
-    monkeypatch.setattr("pgbn.cli.train.read_corpus", read)
-    assert run(["fit", str(place / "texts"), "-o", str(tmp_path / "m"), *words.split()]) == 2
-
-
 @pytest.mark.parametrize("share", ["1.0", "0.0", "3"])
 def test_shares_and_numbers_of_documents(place: Path, tmp_path: Path, share: str) -> None:
     texts, model = str(place / "texts"), str(tmp_path / "m")
     assert run(["fit", texts, "-o", model, *FAST, "--max-df", "1.0", "--min-df", share]) == 0
-
-
-def test_the_demo_names_its_least_number_of_sweeps(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["demo", "--help"]) == 0
-    assert "at least 8" in " ".join(capsys.readouterr().out.split())
 
 
 def test_few_terms_are_noticed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -134,33 +102,6 @@ def test_two_writers_in_one_folder(
         assert "another folder" in shown
     assert run(["fit", str(place / "nowhere"), "-o", str(tmp_path / "m")]) == 1
     assert "no such file" in capsys.readouterr().err
-
-
-def test_resume_and_info_of_a_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A run of any network that was stopped, as the commands see it."""
-    X = np.random.default_rng(0).poisson(1.0, (12, 9))
-    network, folder = pgbn.zoo.lda(3), tmp_path / "run"
-    options: dict[str, Any] = {"burn_in": 2, "draws": 4, "chains": 2, "keep": ["phi"]}
-
-    def press(event: pgbn.Event) -> None:
-        if event.done == 9:
-            os.kill(os.getpid(), signal.SIGTERM)
-
-    with pytest.raises(KeyboardInterrupt):
-        network.sample({"x": X}, **options, save=folder, callback=press)
-    facts = ask(capsys, "info", folder)
-    assert (facts["kind"], facts["sweeps"], facts["of"]) == ("run", [6, 3], 6)
-    assert facts["draws so far"] == [4, 1]
-    assert facts["resume"] == f"pgbn resume {folder}"
-    assert ask(capsys, "resume", folder) == {"run": str(folder), "nodes": ["phi"]}
-    facts = ask(capsys, "info", folder)
-    assert (facts["kind"], facts["shapes"]) == ("draws", {"phi": [2, 4, 3, 9]})
-    assert run(["resume", str(folder)]) == 0
-    assert "finished already" in capsys.readouterr().err
-    assert run(["topics", str(folder)]) == 1
-    assert "holds a draws; this command needs a trained model" in capsys.readouterr().err
-    expected = network.sample({"x": X}, **options)
-    assert np.array_equal(pgbn.load(folder)["phi"], expected["phi"])
 
 
 def test_a_corpus_is_built_and_fitted(tmp_path: Path, capsys: Any) -> None:
@@ -199,10 +140,6 @@ def test_fit_ends_with_how_the_layers_read(place: Path, tmp_path: Path, capsys: 
     assert run([*map(str, words), "--overwrite"]) == 0
     said = capsys.readouterr()
     assert "layer 1: 6 topics, effectively" in said.out
-
-
-def test_notes_name_options() -> None:
-    assert as_options("a longer burn_in, max_df") == "a longer --burn-in, --max-df"
 
 
 def one_pair_of_five(model: Any) -> Any:
@@ -264,3 +201,121 @@ def test_twins_are_merged_after_a_stop_too(
         assert np.array_equal(again.object.deepest.phi[1], whole.object.deepest.phi[1])
         assert run(["resume", str(folder)]) == 0
         assert "finished already" in capsys.readouterr().err
+
+
+def test_topics_stand_under_those_that_hold_most_of_them(place: Path) -> None:
+    model = open_model(place / "model")
+    network = model.network
+    lines = hierarchy(network, model.vocabulary)
+    themes = [line for line in lines if not line.startswith("    ")]
+    upper, lower = (topics(network, layer, 6, model.vocabulary) for layer in (2, 1))
+    assert [line.split("%  ")[1] for line in themes] == [" ".join(each.terms) for each in upper]
+    weight = np.zeros(network.widths[1])
+    weight[[each.index for each in upper]] = [each.weight for each in upper]
+    above = (weight[:, None] * network.phi[1]).argmax(axis=0)
+    theme, number, largest = -1, dict.fromkeys(range(len(weight)), 0), lower[0]
+    for line in lines:
+        if line in themes:
+            theme = upper[themes.index(line)].index
+            continue
+        words = line.split("%  ")[1]
+        assert theme in {above[each.index] for each in lower if " ".join(each.terms) == words}
+        number[theme] += 1
+    assert 0 < max(number.values()) <= 3
+    assert any(" ".join(largest.terms) in line for line in lines)
+
+
+def test_what_the_sweeps_are_good_for_is_said_before(capsys: pytest.CaptureFixture[str]) -> None:
+    announce(Settings((20, 5), 2, burn_in=300, collect=200))
+    said = capsys.readouterr().err
+    assert "sweeps: 1000, enough to explore" in said
+    assert "--burn-in 1000 --collect 500 (about 3 times as long)" in said
+    announce(Settings(20, 1, burn_in=900, collect=500))
+    assert "--collect 500; compare several seeds" in capsys.readouterr().err
+    announce(Settings(20, 1, burn_in=1000, collect=500))
+    assert capsys.readouterr().err == "sweeps: 1500\n"
+
+
+def test_fit_without_a_folder(
+    place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert run(["fit", str(place / "texts"), "--max-df", "1.0", "--max-width", "4",
+                        "--depth", "1", "--burn-in", "2", "--collect", "2"]) == 0  # fmt: skip
+    assert "sweeps: 4, enough to explore" in capsys.readouterr().err
+    assert open_model(tmp_path / "model").network.depth == 1
+
+
+@pytest.fixture(scope="module")
+def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("table") / "news.jsonl"
+    rows = [
+        {
+            "body": text,
+            "id": name,
+            "published": f"2019-0{1 + n % 9}-15",
+            "category": "sea" if n % 3 else "law",
+        }
+        for n, (name, text) in enumerate(texts().items())
+    ]
+    path.write_text("\n".join(map(json.dumps, rows)), "utf-8")
+    return path
+
+
+def test_columns_reach_the_page(
+    table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    model = tmp_path / "m"
+    kept = ["--text", "body", "--label", "id", "--date", "published", "--class", "category"]
+    words = ["fit", str(table), "-o", str(model), *FAST, "--max-df", "1.0"]
+    assert run([*words, *kept]) == 0
+    saved = open_saved(model)
+    assert saved.labels == list(texts())
+    assert saved.columns["text"] == list(texts().values())
+    assert saved.columns["date"][:2] == ["2019-01-15", "2019-02-15"]
+    assert saved.columns["class"][:2] == ["law", "sea"]
+    ask(capsys, "report", model, "-o", tmp_path / "r.html", "--held-out", table, "--column", "body")
+    page = (tmp_path / "r.html").read_text("utf-8")
+    assert '<h1 dir="auto">Topics in news.jsonl</h1>' in page
+    assert "Over time: published" in page
+    assert "By class: category" in page
+    held = re.search(r"Held-out perplexity.*?: ([\d.]+) with 1 layer, ([\d.]+) with 2 layers", page)
+    assert held is not None
+    data = json.loads(re.search(r'id="data">(.*?)</script>', page)[1])  # type: ignore[index]
+    assert data["groups"]["class"]["labels"] == ["sea", "law"]
+    packed = zlib.decompress(base64.b64decode(data["documents"]["data"])).decode()
+    assert "harbour" in packed
+    assert run([*words, "--overwrite", "--column", "body"]) == 0
+    assert open_saved(model).columns == {}, "texts are kept only when they are asked for"
+    assert run([*words, "--overwrite", "--column", "body", "--keep-texts"]) == 0
+    assert list(open_saved(model).columns) == ["text"]
+
+
+@pytest.mark.parametrize(("options", "code", "said"), [
+    (["--text", "boby"], 2, "--text boby"),
+    (["--text", "body", "--date", "day"], 2, "but: body, id, published, category"),
+    (["--text", "body", "--label", "name"], 2, "--label name"),
+    (["--column", "body", "--class", "kind"], 2, "--class kind"),
+    (["--text", "body", "--column", "id"], 2, "give --text alone"),
+    (["--text", "body", "--date", "category"], 1, "'law' of document 0 is no date"),
+])  # fmt: skip
+def test_wrong_columns_are_refused(
+    table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], options: list[str], code: int,
+    said: str,
+) -> None:  # fmt: skip
+    assert run(["fit", str(table), "-o", str(tmp_path / "m"), *FAST, *options]) == code
+    shown = " ".join(capsys.readouterr().err.split())
+    assert said in re.sub(r"[│╭╮╰╯─]", "", shown).replace("  ", " ")
+    assert not (tmp_path / "m").exists()
+
+
+def test_what_has_no_columns(
+    place: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    fit = ["fit", "-o", str(tmp_path / "m"), *FAST]
+    assert run([*fit, str(place / "texts"), "--date", "day"]) == 2
+    assert "has no columns" in capsys.readouterr().err
+    assert run([*fit, str(place / "counts.npz"), "--keep-texts"]) == 1
+    assert "holds counts, no texts" in capsys.readouterr().err
+    assert run(["report", str(place / "model"), "--column", "x"]) == 1
+    assert "say how --held-out is read" in capsys.readouterr().err

@@ -1,6 +1,5 @@
 """What other packages are given."""
 
-import warnings
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -34,6 +33,9 @@ def test_the_graph_has_all_topics_and_the_strong_edges(tmp_path):
     assert graph.edges[(2, 0), (1, 0)]["weight"] == 0.5
     assert graph.nodes[2, 1]["label"] == "upper"
     assert len(graph.nodes[1, 0]["terms"].split()) == 5
+    for topic in topics(model, 2, 3, relevance=1.0):
+        terms = all_topics_graph(model, top=3, relevance=1.0).nodes[2, topic.index]["terms"]
+        assert terms == " ".join(topic.terms)
     assert graph.nodes[1, 0]["layer"] == 1
     nx.write_gexf(graph, tmp_path / "topics.gexf")
     nx.write_graphml_xml(graph, tmp_path / "topics.graphml")
@@ -70,20 +72,14 @@ def test_cells_come_from_the_layer_of_counts():
         from_anndata(X)
 
 
-@pytest.mark.filterwarnings("ignore:.*no known term")
-def test_what_is_written_into_an_anndata():
-    model, data = model_of(widths=(4, 3)), cells()
-    assert to_anndata(model, data, "counts", **FEW) is data
-    assert data.obsm["X_pgbn1"].shape == (9, 4)
-    assert data.obsm["X_pgbn2"].shape == (9, 3)
-    np.testing.assert_array_equal(data.varm["pgbn2"], project(model, 2).T)
-    assert data.obs["pgbn_size"].shape == (9,)
-
-
-@pytest.mark.filterwarnings("ignore:.*no known term")
-def test_genes_are_matched_by_name():
+@pytest.mark.filterwarnings("error", "ignore:.*(no known|unknown) term")
+def test_what_is_written_into_an_anndata_with_genes_matched_by_name():
     named = replace(model_of(widths=(4, 3)), vocabulary=tuple(f"gene{v}" for v in range(TERMS)))
-    data = to_anndata(named, cells(), "counts", **FEW)
+    data = cells()
+    assert to_anndata(named, data, "counts", **FEW) is data
+    assert data.obsm["X_pgbn2"].shape == (9, 3)
+    np.testing.assert_array_equal(data.varm["pgbn2"], project(named, 2).T)
+    assert data.obs["pgbn_size"].shape == (9,)
     order = np.random.default_rng(1).permutation(TERMS + 1)
     wider = cells(np.column_stack([X, np.full(len(X), 7)])[:, order])
     wider.var_names = [f"gene{v}" if v < TERMS else "unknown" for v in order]
@@ -98,26 +94,9 @@ def test_genes_are_matched_by_name():
     wider.var_names = [f"other{v}" for v in order]
     with pytest.raises(DataError, match="none of its genes"):
         to_anndata(named, wider, "counts", **FEW)
-
-
-def test_the_terms_of_the_graph_stand_by_relevance():
-    model = three_topics()
-    for relevance in (0.0, 1.0):
-        graph = all_topics_graph(model, top=3, relevance=relevance)
-        for topic in topics(model, 2, 3, relevance=relevance):
-            assert graph.nodes[2, topic.index]["terms"] == " ".join(topic.terms)
-
-
-@pytest.mark.filterwarnings("ignore:.*no known term")
-def test_genes_that_are_missing_are_told():
-    named = replace(model_of(widths=(4, 3)), vocabulary=tuple(f"gene{v}" for v in range(TERMS)))
     told = f"data lacks {TERMS - 3} of the model's {TERMS} genes \\(gene3, gene4, gene5, …\\)"
     with pytest.warns(PgbnWarning, match=told + ".*same kind.*or fit a model to these genes"):
         to_anndata(named, cells(X[:, :3]), "counts", **FEW)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        warnings.filterwarnings("ignore", ".*no known term")
-        to_anndata(named, cells(), "counts", **FEW)
 
 
 @pytest.mark.filterwarnings("ignore")

@@ -1,14 +1,18 @@
 """Generated documents: their lengths, their rates c, and the laws of their numbers."""
 
 import math
-from dataclasses import replace
 
 import numpy as np
 import pytest
 from scipy.special import logsumexp
 
 from pgbn.errors import DataError
-from pgbn.evaluation import generate_documents, variance_to_mean
+from pgbn.evaluation import (
+    generate_documents,
+    overdispersion,
+    predicted_overdispersion,
+    variance_to_mean,
+)
 from pgbn.training import train_layerwise
 from pgbn.training.trained import Priors, TrainedNetwork
 from tests.helpers.trained import X, model_of
@@ -79,7 +83,7 @@ def test_documents_whose_units_all_underflow_have_the_right_shares():
             assert (np.abs(one.mean(axis=0) - two.mean(axis=0)) < 4.5 * error).all()
     # Rates beyond all numbers leave the shares alone.
     for rates in (np.full(4, 1e200), np.full(4, 1e-200)):
-        made = generate_documents(replace(model, c=rates), 500, length=7)
+        made = generate_documents(model.with_topics(c=rates), 500, length=7)
         assert np.isfinite(made.theta[0]).all()
         assert (made.theta[0].sum(axis=1) > 0).all()
         assert made.counts.sum() == 7 * 500
@@ -90,12 +94,15 @@ def test_rates_at_medians_of_training_documents_or_from_the_prior():
     model = training.deepest
     medians = generate_documents(model, 50, seed=1)
     assert (medians.c == model.c).all()
-    random = generate_documents(model, 50, c="random", seed=1)
-    assert np.isin(random.c[:, 1], model.state["c3"]).all()
+    known = set(zip(model.state["p2"].tolist(), model.state["c3"].tolist(), strict=True))
+    one, two = (generate_documents(model, 50, length=3, c="random", seed=s).c for s in (1, 2))
+    assert set(map(tuple, one.tolist())) <= known  # of one training document
+    assert (one != two).any()
     prior = generate_documents(model, 2000, length=9, c="prior", seed=1)
     assert prior.c[:, 1].mean() == pytest.approx(1.0, abs=0.1)
-    with pytest.raises(DataError, match="'median', 'random' or 'prior'"):
-        generate_documents(model, 1, c="mean")
+    for c in ("mean", None, np.ones((3, 2))):
+        with pytest.raises(DataError, match="'median', 'random' or 'prior'"):
+            generate_documents(model, 1, c=c)
     with pytest.raises(DataError, match="needs the state"):
         generate_documents(model.without_state(), 1, c="random")
 
@@ -140,31 +147,11 @@ def test_other_links_generate_their_kind_of_data(link):
         generate_documents(model_of(link=link), 1, length=5)
 
 
-def test_generated_documents_depend_on_the_seed_only():
-    one, two = (generate_documents(model_of(), 5, seed=4).counts.toarray() for _ in range(2))
-    np.testing.assert_array_equal(one, two)
-    assert (one != generate_documents(model_of(), 5, seed=5).counts.toarray()).any()
-
-
-def test_lengths_beyond_a_block() -> None:
-    made = generate_documents(model_of(), 300, length=range(300))
-    assert made.counts.sum(axis=1).tolist() == list(range(300))
-
-
 def test_rates_of_the_prior_follow_the_priors_of_the_model() -> None:
     model = model_of(priors=Priors(p=(5.0, 3.0), c=(8.0, 2.0)))
     made = generate_documents(model, 4000, length=9, c="prior")
     # E (1 − p)/p = b / (a − 1) and E c = shape / rate
     np.testing.assert_allclose(made.c.mean(axis=0), [3 / 4, 4.0], rtol=0.08)
-
-
-def test_rates_at_random_are_those_of_one_training_document() -> None:
-    settings = {"burn_in": 5, "collect": 5, "min_width": 1, "threads": 1, "progress": False}
-    model = train_layerwise(X, 4, 2, **settings).deepest
-    known = set(zip(model.state["p2"].tolist(), model.state["c3"].tolist(), strict=True))
-    one, two = (generate_documents(model, 50, length=3, c="random", seed=s).c for s in (1, 2))
-    assert set(map(tuple, one.tolist())) <= known
-    assert (one != two).any()
 
 
 @pytest.mark.parametrize("depth", [1, 2])
@@ -180,12 +167,6 @@ def test_units_that_are_all_zero_give_every_topic_the_same_share(depth: int, rat
     assert generate_documents(model, 3).counts.sum() == 0
 
 
-@pytest.mark.parametrize("c", ["mean", None, np.ones((3, 2))])
-def test_other_rates_are_refused(c: object) -> None:
-    with pytest.raises(DataError, match="must be 'median', 'random' or 'prior'"):
-        generate_documents(model_of(), 3, c=c)  # type: ignore[arg-type]
-
-
 def test_real_numbers_have_the_variance_of_their_law() -> None:
     """E (b x − λ)² = 2 λ for x ~ Gam(n, b), n ~ Pois(λ)."""
     phi, r, c = (np.ones((1, 1)),), np.array([4000.0]), np.array([40.0])
@@ -196,5 +177,42 @@ def test_real_numbers_have_the_variance_of_their_law() -> None:
     assert np.mean(error**2 / (2 * rate)) == pytest.approx(1.0, abs=0.05)
 
 
-def test_the_variance_is_that_of_a_sample() -> None:
-    assert variance_to_mean([[0], [2]]).tolist() == [2.0]
+def identity_model(depth, p, width=3):
+    phi = [np.eye(width)] * depth
+    c = np.ones(depth)
+    c[0] = (1 - p) / p
+    return TrainedNetwork.of_topics(tuple(phi), np.array([0.5, 1.0, 2.0]), c)
+
+
+@pytest.mark.parametrize("depth", [1, 2, 3, 5])
+def test_depth_multiplies_the_variance_to_mean_ratio(depth):
+    """Paper, section 2.2: [1 + (T − 1) p] / (1 − p) for identity matrices and c = 1."""
+    p = 0.6
+    predicted = predicted_overdispersion(identity_model(depth, p))
+    np.testing.assert_allclose(predicted, (1 + (depth - 1) * p) / (1 - p))
+    assert overdispersion(depth, p) == pytest.approx(predicted[0])
+
+
+def test_the_ratio_of_a_general_network():
+    model = TrainedNetwork.of_topics(
+        (np.eye(4), model_of((3,), terms=4).phi[0]), np.ones(3), np.array([0.5, 1.5])
+    )
+    counts = generate_documents(model, 40_000, seed=0).counts
+    np.testing.assert_allclose(variance_to_mean(counts), predicted_overdispersion(model), rtol=0.08)
+
+
+def test_overdispersion_checks():
+    with pytest.raises(DataError, match="p=1"):
+        overdispersion(2, 1.0)
+    with pytest.raises(DataError, match="2 rates for 1 layers"):
+        predicted_overdispersion(identity_model(1, 0.5), [1.0, 1.0])
+    for arguments, message in (((1.5, 0.5), "depth=1.5"), ((math.nan, 0.5), "depth=nan"),
+                               (("2", 0.5), "depth='2'"), ((2, "a"), "p='a'"),
+                               ((2, math.nan), "p=nan"), ((2, -0.1), "p=-0.1")):  # fmt: skip
+        with pytest.raises(DataError, match=message):
+            overdispersion(*arguments)
+    for c in ([-1, 1], [0, 1], [math.nan, 1], [math.inf, 1], "ab", ["a", "b"]):
+        with pytest.raises(DataError, match="c"):
+            predicted_overdispersion(identity_model(2, 0.5), c)
+    assert np.isnan(variance_to_mean(np.zeros((3, 1)))).all()
+    assert variance_to_mean([[0], [2]]).tolist() == [2.0]  # that of a sample

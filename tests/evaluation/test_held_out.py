@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from scipy.special import logsumexp
 from scipy.stats import nbinom, poisson
 
 import pgbn as pg
+from pgbn.errors import DataError, PgbnWarning
 from pgbn.evaluation import HeldOut, split_tokens
 from pgbn.evaluation.held_out import log_negative_binomials
 from tests.helpers.refusals import check_refused
+from tests.helpers.trained import X, model_of
 
 rng = np.random.default_rng(0)
 COUNTS = rng.poisson(rng.gamma(0.3, 3.0, (30, 15)))
@@ -50,38 +55,34 @@ def test_means_are_those_given_the_counts(layer1: str) -> None:
         np.testing.assert_array_equal(after[name], values[name])
 
 
-def test_values_and_means_have_one_limit() -> None:
-    net = pg.zoo.pfa(4, p_prior=(2.0, 2.0))
-    chain = net.chain({"x": SEEN}, layer1="collapsed").sweep(30)
-    values, means, few = (HeldOut(HELD, net["x"]) for _ in range(3))
-    for number in range(400):
-        chain.sweep()
-        values.add_chain(chain)
-        means.add_chain(chain, means=True)
-        if number < 5:
-            few.add_chain(chain, means=True)
-    assert means.perplexity() == pytest.approx(values.perplexity(), rel=0.01)
-    assert few.perplexity() < 1.2 * values.perplexity()
+def background() -> pg.Network:
+    theta = pg.Gamma("theta1", 1.0, 2.0, dims=("doc", "topic"))
+    phi = pg.Dirichlet("phi1", 0.5, over="term", dims="topic")
+    base = pg.Gamma("base", 1.0, 1.0, dims="term")
+    return pg.Network(pg.Poisson("x", phi @ theta + base, dims=("doc", "term")), sizes={"topic": 2})
 
 
-@pytest.mark.parametrize("link", ["poisson", "bernoulli"])
-def test_cells_by_means_are_the_mean_over_gammas(link: str) -> None:
-    """p(x | z) with θ integrated out, against many draws of θ given z."""
-    net = pg.zoo.pgbn([3], link=link, p_prior=(2.0, 2.0), gamma0_prior=(2.0, 1.0))
-    data = (COUNTS > 0).astype(int) if link == "bernoulli" else np.minimum(COUNTS, 6)
+@pytest.mark.parametrize("kind", ["poisson", "bernoulli", "background"])
+def test_cells_by_means_are_the_mean_over_gammas(kind: str) -> None:
+    """p(x | z) with θ integrated out, against many draws of θ given z; a background stays as it was
+    drawn."""
+    priors = {"p_prior": (2.0, 2.0), "gamma0_prior": (2.0, 1.0)}
+    net = background() if kind == "background" else pg.zoo.pgbn([3], link=kind, **priors)
+    data = (COUNTS > 0).astype(int) if kind == "bernoulli" else np.minimum(COUNTS, 6)
     mask = np.random.default_rng(1).random(data.shape) < 0.2
     chain = net.chain({"x": np.ma.masked_array(data, mask)}, seed=2).sweep(20)
     score = HeldOut(np.ma.masked_array(data, ~mask), net["x"], by="cells")
     score.add_chain(chain, means=True)
     counts, values = chain.counts, chain.values
-    shape, rate = values["r"] + counts["theta1"], 1.0 + values["p2"][:, None, None]
-    many = np.random.default_rng(3).gamma(shape, size=(4000, *shape.shape)) / rate[None, :, :, 0]
-    rates = (many @ values["phi1"])[:, mask]
+    shape = values.get("r", 1.0) + counts["theta1"]
+    rate = 1.0 + (values["p2"][:, None] if "p2" in values else 2.0)
+    many = np.random.default_rng(3).gamma(shape, size=(4000, *shape.shape)) / rate
+    rates = (many @ values["phi1"] + values.get("base", 0.0))[:, mask]
     x = data[mask]
-    if link == "poisson":
-        density = poisson.pmf(x, rates)
-    else:
+    if kind == "bernoulli":
         density = np.where(x > 0, -np.expm1(-rates), np.exp(-rates))
+    else:
+        density = poisson.pmf(x, rates)
     expected = np.exp(-np.log(density.mean(axis=0)).mean())
     assert score.perplexity() == pytest.approx(expected, rel=0.02)
 
@@ -115,41 +116,18 @@ def test_multinomial_tokens_from_chain_and_draws() -> None:
     assert by_draws.perplexity() == pytest.approx(by_hand.perplexity(), rel=1e-12)
 
 
-def test_a_network_of_ones_own_with_a_background() -> None:
-    """f is the share of the whole rate, background and all."""
-    theta = pg.Gamma("theta", 1.0, 1.0, dims=("doc", "topic"))
-    phi = pg.Dirichlet("phi", 0.5, over="term", dims="topic")
-    base = pg.Gamma("base", 1.0, 1.0, dims="term")
-    net = pg.Network(pg.Poisson("x", phi @ theta + base, dims=("doc", "term")), sizes={"topic": 2})
+def test_tokens_of_a_network_of_ones_own_with_a_background() -> None:
+    """f is the share of the total rate, background and all."""
+    net = background()
     chain = net.chain({"x": SEEN}).sweep(3)
     score = HeldOut(HELD, net["x"])
     score.add_chain(chain)
-    values = chain.values
-    rate = values["theta"] @ values["phi"] + values["base"]
-    share = rate / rate.sum(axis=1, keepdims=True)
-    held = HELD.toarray()
+    rate = chain.values["theta1"] @ chain.values["phi1"] + chain.values["base"]
+    share, held = rate / rate.sum(axis=1, keepdims=True), HELD.toarray()
     expected = np.exp(-(held * np.log(share)).sum() / held.sum())
     assert score.perplexity() == pytest.approx(expected, rel=1e-9)
     score.add_chain(chain, means=True)
     assert np.isfinite(score.perplexity())
-
-
-def test_cells_by_means_beside_a_background() -> None:
-    """θ is integrated out, and the background stays as it was drawn."""
-    theta = pg.Gamma("theta", 1.0, 2.0, dims=("doc", "topic"))
-    phi = pg.Dirichlet("phi", 0.5, over="term", dims="topic")
-    base = pg.Gamma("base", 1.0, 1.0, dims="term")
-    net = pg.Network(pg.Poisson("x", phi @ theta + base, dims=("doc", "term")), sizes={"topic": 2})
-    data = np.minimum(COUNTS, 6)
-    mask = np.random.default_rng(1).random(data.shape) < 0.2
-    chain = net.chain({"x": np.ma.masked_array(data, mask)}, layer1="composed", seed=2).sweep(10)
-    score = HeldOut(np.ma.masked_array(data, ~mask), net["x"], by="cells")
-    score.add_chain(chain, means=True)
-    values, shape = chain.values, 1.0 + chain.counts["theta"]
-    many = np.random.default_rng(3).gamma(shape, size=(4000, *shape.shape)) / 3.0
-    density = poisson.pmf(data[mask], (many @ values["phi"] + values["base"])[:, mask])
-    expected = np.exp(-np.log(density.mean(axis=0)).mean())
-    assert score.perplexity() == pytest.approx(expected, rel=0.02)
 
 
 def test_tokens_of_new_rows_given_draws_of_the_rest() -> None:
@@ -177,6 +155,80 @@ def test_whole_rows_that_no_chain_has_seen() -> None:
     empty = HeldOut(np.zeros((2, 15), int), net["x"], by="rows")  # no tokens, and still rows
     empty.add_draws(past)
     assert 1 < empty.perplexity() < score.perplexity()
+
+
+def test_perplexity_is_the_ratio_of_sums_over_samples():
+    held = sp.csr_array(np.array([[0, 2, 1], [3, 0, 0]]))
+    accumulator = HeldOut(held)
+    total, sums = np.zeros((2, 3)), np.zeros((2, 1))
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        phi, theta = rng.dirichlet(np.ones(3), 2), rng.gamma(1.0, 1.0, (2, 2))
+        accumulator.add(phi, theta)
+        total += theta @ phi
+        sums += theta.sum(axis=1, keepdims=True)
+    y = held.toarray()
+    f = total / sums
+    assert accumulator.perplexity() == pytest.approx(math.exp(-(y * np.log(f)).sum() / y.sum()))
+    each = np.exp(-(y * np.log(f)).sum(axis=1) / y.sum(axis=1))
+    np.testing.assert_allclose(accumulator.per_row(), each)
+    last = theta @ phi / theta.sum(axis=1, keepdims=True)
+    assert accumulator.last() == pytest.approx(math.exp(-(y * np.log(last)).sum() / y.sum()))
+    assert accumulator.samples == 3
+
+
+def test_small_probabilities_count_as_they_are() -> None:
+    accumulator = HeldOut(np.array([[1, 0]]))
+    accumulator.add(np.array([[1e-30, 1.0]]), np.ones((1, 1)))
+    assert accumulator.perplexity() == pytest.approx(1e30)
+
+
+def test_held_out_data_and_samples_are_checked():
+    phi, theta = np.full((2, 12), 1 / 12), np.ones((30, 2))
+    accumulator = HeldOut(X, threads=1)
+    for wrong, message in {
+        "1-d": ((phi[0], theta), "phi is ndarray of 1 dims"),
+        "sparse": ((sp.csr_array(phi), theta), "phi is csr_array"),
+        "ragged": (([[1.0], [0.5, 0.5]], theta), "phi is list"),
+        "masked": ((np.ma.masked_equal(phi, 0), theta), "phi is MaskedArray"),
+        "strings": ((phi, theta.astype(str)), "theta is ndarray"),
+        "no topics": ((phi[:0], theta[:, :0]), "phi is ndarray"),
+        "not normalised": ((2 * phi, theta), "phi: the rows"),
+        "negative topic": ((phi + np.r_[-1, 1, [0] * 10], theta), "phi: the rows"),
+        "NaN topic": ((phi * np.nan, theta), "phi: the rows"),
+        "NaN units": ((phi, theta * np.nan), "theta: the units"),
+        "negative units": ((phi, -theta), "theta: the units"),
+        "infinite units": ((phi, theta * np.inf), "theta: the units"),
+    }.values():
+        with pytest.raises(DataError, match=message):
+            accumulator.add(*wrong)
+    with pytest.raises(DataError, match="do not fit"):
+        accumulator.add(np.ones((2, 5)), theta)
+    accumulator.add(phi.tolist(), theta.tolist())
+    assert accumulator.perplexity() == pytest.approx(12.0)
+    with pytest.raises(DataError, match=r"'topics': 1.* after 1 of .*: 2.*reset\(\)"):
+        accumulator.add(phi[:1], theta[:, :1])
+    accumulator.reset()
+    accumulator.add(np.eye(1, 12), np.ones((30, 1)))
+    with pytest.warns(PgbnWarning, match="probability 0"):
+        assert accumulator.perplexity() > 1e9
+    masked = np.ma.masked_equal(X.toarray(), 1)
+    for run in (HeldOut, lambda data: split_tokens(data, 0.5)):
+        with pytest.raises(DataError, match="masked cells are not supported"):
+            run(masked)
+
+
+def test_any_chain_with_topics_can_be_scored():
+    chain = pg.zoo.lda(3).chain({"x": X}, threads=1)
+    with pytest.raises(DataError, match="no 'x' that is a Poisson"):
+        HeldOut(X).add_chain(chain)
+    accumulator = HeldOut(X, chain.network["x"], threads=1)
+    with pytest.raises(DataError, match="chain is TrainedNetwork"):
+        accumulator.add_chain(model_of())
+    accumulator.add_chain(chain)
+    rates = chain.values["theta"] @ chain.values["phi"]
+    exact = np.exp(-(X.toarray() * np.log(rates)).sum() / X.sum())
+    assert accumulator.perplexity() == pytest.approx(exact)
 
 
 NET = pg.zoo.pfa(2)

@@ -8,12 +8,10 @@ import pytest
 import pgbn
 from pgbn.errors import DataError
 from pgbn.evaluation import (
-    coherence,
     completion_perplexity,
     generate_documents,
     predicted_overdispersion,
     project,
-    split_tokens,
     topic_dag,
     topic_weights,
     topics,
@@ -47,8 +45,3 @@ def test_every_form_of_a_trained_model_is_understood(name):
     for wrong in (None, "folder", chain, pgbn.zoo.pfa(2), SimpleNamespace()):
         with pytest.raises(DataError, match=f"model is {type(wrong).__name__}; give a trained"):
             run(wrong)
-
-
-def test_public_names():
-    assert pgbn.split_tokens is split_tokens
-    assert pgbn.evaluation.coherence is coherence

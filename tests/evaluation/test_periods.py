@@ -7,7 +7,7 @@ import pytest
 
 from pgbn.errors import DataError
 from pgbn.evaluation.periods import check_dates, periods_of, time_bins
-from tests.evaluation.test_entries import Boxed
+from tests.evaluation.test_shares import Boxed
 
 
 @pytest.mark.parametrize(("dates", "of", "first", "last"), [
@@ -31,29 +31,18 @@ def test_periods(dates, of, first, last) -> None:
     assert max(of) < len(found.labels) <= 30
 
 
-def test_a_zone_moves_the_day() -> None:
-    late = datetime(2019, 3, 1, 23, tzinfo=timezone(timedelta(hours=-5)))
-    assert periods_of([late]).labels == ("2019-03-02",)
-
-
 @pytest.mark.parametrize(("dates", "said"), [
     (["2019-03-01", "soon"], r"'soon' of document 1 is no date; give years"),
-    (["2019-13-01", "2019"], "'2019-13-01' of document 0"),
-    ([None, ""], "no document has a date"),
+    (["2019-13-01", "2019"], "'2019-13-01' of document 0"), ([None, ""], "no document has a date"),
+    ([[1, 2]], r"\[1, 2\] of document 0"), ([np.nan], "no document has a date"),
+    ([1e30], "1e\\+30 of document 0"), ([float("inf")], "inf of document 0"),
 ])  # fmt: skip
 def test_what_is_no_date_is_refused(dates, said) -> None:
-    with pytest.raises(DataError, match=said):
-        check_dates(dates)
-
-
-def test_columns_of_pandas_and_arrow_have_the_periods_of_lists() -> None:
-    dates = ["2019-03-01", "2021-07-30", None]
-    assert periods_of(Boxed(dates)).of.tolist() == periods_of(dates).of.tolist()
-    pandas = pytest.importorskip("pandas")
-    years = pandas.Series([2001, None, 2003], index=[7, 8, 9], dtype="Int64")
-    assert periods_of(years).of.tolist() == [0, -1, 2]
-    with pytest.raises(DataError, match="'soon' of document 1"):
-        check_dates(pandas.Series(["2019", "soon"], index=[7, 8]))
+    for read in (check_dates, time_bins):
+        with pytest.raises(DataError, match=said):
+            read(dates)
+    with pytest.raises(DataError, match="bins=0"):
+        time_bins([2000], 0)
 
 
 @pytest.mark.parametrize("form", ["list", "object", "floats", "texts", "nullable", "arrow"])
@@ -69,6 +58,7 @@ def test_years_are_years_though_one_is_missing(form) -> None:
     elif form == "arrow":
         years = Boxed(years)
     assert time_bins(years, 2) == [None, *[2000] * 5, *[2005] * 5]
+    assert periods_of(years).of.tolist() == [-1, *range(10)]
 
 
 @pytest.mark.parametrize(("dates", "bins", "begins"), [
@@ -115,15 +105,3 @@ def test_dates_with_a_time_zone_are_read_in_utc() -> None:
     days = pandas.date_range("2001-01-01", periods=40, freq="D", tz="UTC")
     assert time_bins(days, 2)[0] == np.datetime64("2001-01")
     assert time_bins(pandas.Series(days)) == time_bins(days.tz_localize(None))
-
-
-def test_wrong_dates_of_bins() -> None:
-    for wrong, told in (
-        (["soon"], "'soon' of document 0 is no date"), ([[1, 2]], r"\[1, 2\] of document 0"),
-        ([np.nan], "no document has a date"), ([1e30], "1e\\+30 of document 0"),
-        ([float("inf")], "inf of document 0"),
-    ):  # fmt: skip
-        with pytest.raises(DataError, match=told):
-            time_bins(wrong)
-    with pytest.raises(DataError, match="bins=0"):
-        time_bins([2000], 0)

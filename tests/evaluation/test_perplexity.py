@@ -1,12 +1,18 @@
-"""Held-out perplexity: splitting tokens, adding up samples, completing documents."""
+"""Document completion: splitting tokens, completing documents, and the score of other data."""
 
-import math
+from __future__ import annotations
+
+import pytest
+
+pytest.importorskip("sklearn")
+import tracemalloc
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
 import pgbn
+from pgbn import PFA
 from pgbn.errors import DataError, PgbnWarning
 from pgbn.evaluation import (
     HeldOut,
@@ -14,6 +20,7 @@ from pgbn.evaluation import (
     split_tokens,
 )
 from pgbn.training import train_layerwise
+from pgbn.training.trained import TrainedNetwork, observed_node
 from tests.helpers.trained import X, model_of
 
 
@@ -44,93 +51,6 @@ def test_split_tokens_keeps_one_token_and_copes_with_empty_documents():
     assert test.sum(axis=1).tolist() == [0, 0, 1]
     with pytest.raises(DataError, match=r"fraction=1\.5"):
         split_tokens(X, 1.5)
-
-
-def test_perplexity_is_the_ratio_of_sums_over_samples():
-    held = sp.csr_array(np.array([[0, 2, 1], [3, 0, 0]]))
-    accumulator = HeldOut(held)
-    total, sums = np.zeros((2, 3)), np.zeros((2, 1))
-    for seed in range(3):
-        rng = np.random.default_rng(seed)
-        phi, theta = rng.dirichlet(np.ones(3), 2), rng.gamma(1.0, 1.0, (2, 2))
-        accumulator.add(phi, theta)
-        total += theta @ phi
-        sums += theta.sum(axis=1, keepdims=True)
-    y = held.toarray()
-    f = total / sums
-    assert accumulator.perplexity() == pytest.approx(math.exp(-(y * np.log(f)).sum() / y.sum()))
-    each = np.exp(-(y * np.log(f)).sum(axis=1) / y.sum(axis=1))
-    np.testing.assert_allclose(accumulator.per_row(), each)
-    last = theta @ phi / theta.sum(axis=1, keepdims=True)
-    assert accumulator.last() == pytest.approx(math.exp(-(y * np.log(last)).sum() / y.sum()))
-    assert accumulator.samples == 3
-
-
-def test_a_uniform_model_has_the_perplexity_of_the_vocabulary():
-    accumulator = HeldOut(X)
-    accumulator.add(np.full((4, 12), 1 / 12), np.ones((30, 4)))
-    assert accumulator.perplexity() == pytest.approx(12.0)
-
-
-def test_perplexity_says_what_is_wrong():
-    accumulator = HeldOut(X)
-    with pytest.raises(DataError, match="no samples yet"):
-        accumulator.perplexity()
-    with pytest.raises(DataError, match="do not fit"):
-        accumulator.add(np.ones((2, 5)), np.ones((30, 2)))
-    with pytest.raises(DataError, match="no counts"):
-        HeldOut(np.zeros((2, 3), int))
-    certain = np.zeros((1, 12))
-    certain[0, 0] = 1.0
-    accumulator.add(certain, np.ones((30, 1)))
-    with pytest.warns(PgbnWarning, match="probability 0"):
-        assert accumulator.perplexity() > 1e9
-
-
-def test_held_out_data_and_samples_are_checked():
-    phi, theta = np.full((2, 12), 1 / 12), np.ones((30, 2))
-    accumulator = HeldOut(X, threads=1)
-    for wrong, message in {
-        "1-d": ((phi[0], theta), "phi is ndarray of 1 dims"),
-        "sparse": ((sp.csr_array(phi), theta), "phi is csr_array"),
-        "ragged": (([[1.0], [0.5, 0.5]], theta), "phi is list"),
-        "masked": ((np.ma.masked_equal(phi, 0), theta), "phi is MaskedArray"),
-        "strings": ((phi, theta.astype(str)), "theta is ndarray"),
-        "no topics": ((phi[:0], theta[:, :0]), "phi is ndarray"),
-        "not normalised": ((2 * phi, theta), "phi: the rows"),
-        "negative topic": ((phi + np.r_[-1, 1, [0] * 10], theta), "phi: the rows"),
-        "NaN topic": ((phi * np.nan, theta), "phi: the rows"),
-        "NaN units": ((phi, theta * np.nan), "theta: the units"),
-        "negative units": ((phi, -theta), "theta: the units"),
-        "infinite units": ((phi, theta * np.inf), "theta: the units"),
-    }.values():
-        with pytest.raises(DataError, match=message):
-            accumulator.add(*wrong)
-    accumulator.add(phi.tolist(), theta.tolist())
-    assert accumulator.perplexity() == pytest.approx(12.0)
-    with pytest.raises(DataError, match=r"'topics': 1.* after 1 of .*: 2.*reset\(\)"):
-        accumulator.add(phi[:1], theta[:, :1])
-    accumulator.reset()
-    accumulator.add(phi[:1], theta[:, :1])
-    masked = np.ma.masked_equal(X.toarray(), 1)
-    for run in (HeldOut, lambda data: split_tokens(data, 0.5)):
-        with pytest.raises(DataError, match="masked cells are not supported"):
-            run(masked)
-    with pytest.raises(DataError, match="held_out: the data have negative"):
-        HeldOut(-X)
-
-
-def test_any_chain_with_topics_can_be_scored():
-    chain = pgbn.zoo.lda(3).chain({"x": X}, threads=1)
-    with pytest.raises(DataError, match="no 'x' that is a Poisson"):
-        HeldOut(X).add_chain(chain)
-    accumulator = HeldOut(X, chain.network["x"], threads=1)
-    with pytest.raises(DataError, match="chain is TrainedNetwork"):
-        accumulator.add_chain(model_of())
-    accumulator.add_chain(chain)
-    rates = chain.values["theta"] @ chain.values["phi"]
-    exact = np.exp(-(X.toarray() * np.log(rates)).sum() / X.sum())
-    assert accumulator.perplexity() == pytest.approx(exact)
 
 
 @pytest.mark.parametrize(
@@ -185,3 +105,77 @@ def test_perplexity_accumulates_during_training_and_beats_the_unigram():
     whole = completion_perplexity(result.deepest, x, burn_in=50, samples=50)
     assert whole.per_row().shape == (80,)
     assert whole.perplexity() < 0.8 * unigram
+
+
+def test_completion_is_split_and_infer_with_the_arguments_given() -> None:
+    model, sweeps = model_of(), {"burn_in": 2, "samples": 5, "threads": 1}
+    seen, rest = split_tokens(X, 0.3, seed=7)
+    expected = HeldOut(rest)
+    expected.add(model.phi[0], pgbn.infer(model, seen, layers=1, seed=7, **sweeps)["theta1"])
+    found = completion_perplexity(model, X, fraction=0.3, seed=7, **sweeps)
+    assert found.perplexity() == expected.perplexity()
+
+
+def test_perplexity_leaves_out_terms_that_no_topic_has() -> None:
+    phi = np.array([[0.5, 0.5, 0.0]])
+    model = TrainedNetwork.of_topics((phi,), np.ones(1), np.ones(1))
+    with pytest.warns(PgbnWarning, match="1 unknown terms with 9 counts") as caught:
+        found = completion_perplexity(model, [[4, 4, 9]], [[2, 2, 0]], burn_in=3, samples=3)
+    assert len(caught) == 1
+    assert found.perplexity() == pytest.approx(2.0)
+
+
+def test_with_the_training_documents_the_chain_of_the_training_goes_on() -> None:
+    """The samples of a chain on both, begun at the state that training left."""
+    x = np.random.default_rng(0).poisson(1.0, (20, 8))
+    seen, rest = split_tokens(x[12:], 0.5)
+    model = pgbn.PGBN(4, 1, burn_in=4, collect=3, random_state=1, n_jobs=1,
+                      transform_burn_in=2, transform_samples=10).fit(x[:12])  # fmt: skip
+    trained = model.training_.deepest
+    chain = trained.network().chain({"x": x[:12]}, model._seed, trained.sweeps, trained.state)
+    chain = chain.append({"x": seen}, sweeps=10).sweep(2)
+    expected = HeldOut(rest)
+    for _ in range(2):
+        values = chain.sweep(5).values
+        expected.add(values["phi1"], values["theta1"][12:])
+    before = trained.phi[0].copy()
+    assert model.perplexity(seen, rest, train=x[:12]) == expected.perplexity()
+    assert model.perplexity(seen, rest) != expected.perplexity()
+    np.testing.assert_array_equal(model.components_, before)
+    with pytest.raises(pgbn.DataError, match=r"train has the shape \(11, 8\).* 12 documents"):
+        model.perplexity(seen, rest, train=x[:11])
+    with pytest.raises(pgbn.DataError, match="train: the model has no state"):
+        completion_perplexity(trained.without_state(), seen, rest, train=x[:12])
+
+
+COUNTS = sp.csr_array(np.random.default_rng(0).poisson(0.7, (60, 24)))
+
+FAST = {"burn_in": 15, "collect": 10, "transform_burn_in": 10, "transform_samples": 10}
+
+
+@pytest.mark.parametrize("link", ["bernoulli", "gamma"])
+def test_score_by_blocks_is_the_mean_log_density(link, monkeypatch):
+    data = (COUNTS > 0).astype(int) if link == "bernoulli" else COUNTS * 0.3
+    fitted = PFA(3, link=link, random_state=0, **FAST).fit(data)
+    network = fitted.training_.deepest
+    units = pgbn.infer(network, data, layers=1, **fitted._chain())["theta1"]
+    slots = {"noise": network.noise} if link == "gamma" else {}
+    rate = units @ network.phi[0]
+    density = observed_node(link).log_density(data.toarray(), rate=rate, **slots)
+    for cells in (24 * 7, 10**6):  # 7 documents at a time, and all at once
+        monkeypatch.setattr("pgbn.evaluation.perplexity._CELLS", cells)
+        assert fitted.score(data) == pytest.approx(density.sum(axis=1).mean(), rel=1e-12)
+        assert fitted.score(data.toarray()) == pytest.approx(fitted.score(data), rel=1e-12)
+
+
+def test_score_makes_no_dense_matrix_of_all_documents():
+    rng, documents, terms = np.random.default_rng(0), 1000, 6000
+    row = sp.csr_array(rng.random((1, terms)) < 0.01).astype(int)
+    data = sp.csr_array(sp.vstack([row] * documents))
+    fitted = PFA(2, link="bernoulli", burn_in=1, collect=1, transform_burn_in=0,
+                 transform_samples=1, random_state=0).fit(data)  # fmt: skip
+    tracemalloc.start()
+    fitted.score(data)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < documents * terms * 8 / 2  # a dense matrix takes twice as much

@@ -1,4 +1,4 @@
-"""Topics over terms, their weights and what they are made of."""
+"""Topics over terms: their words, their weights, what they are made of, which are made one."""
 
 import math
 
@@ -13,7 +13,16 @@ from pgbn.evaluation import (
     topic_weights,
     topics,
 )
-from pgbn.evaluation.projection import usual_length, with_floor
+from pgbn.evaluation.projection import (
+    draw_of,
+    groups_for,
+    rank_words,
+    relevance_of,
+    usual_length,
+    with_floor,
+)
+from pgbn.training.merging import merge_topics
+from tests.evaluation.test_layer_quality import three_topics
 from tests.helpers.trained import model_of
 
 
@@ -22,6 +31,9 @@ def test_projection_multiplies_the_layers():
     np.testing.assert_array_equal(project(model, 1), model.phi[0])
     np.testing.assert_allclose(project(model, 3), model.phi[2] @ model.phi[1] @ model.phi[0])
     np.testing.assert_allclose(project(model, 3).sum(axis=1), 1.0)
+    before = model.phi[0].copy()
+    project(model, 1)[:] = 0  # the caller's own
+    np.testing.assert_array_equal(model.phi[0], before)
     with pytest.raises(DataError, match="numbered from 1 to 3"):
         project(model, 4)
 
@@ -38,9 +50,6 @@ def test_topics_are_sorted_by_weight_and_named():
     assert list(by_probability.terms) == [names[v] for v in np.argsort(-psi)[:4]]
     assert by_probability.probabilities == tuple(np.sort(psi)[::-1][:4])
     assert sum(t.weight for t in table) == pytest.approx(1.0)
-    assert "w" in str(table[0])
-    with pytest.raises(DataError, match="3 names, but 12"):
-        topics(model, vocabulary=["a", "b", "c"])
 
 
 def test_a_printed_topic_commands_no_terminal():
@@ -72,80 +81,133 @@ def test_the_dag_of_a_topic_follows_strong_edges():
             assert graph.out_degree((t, k)) >= 1
             assert graph.out_degree((t, k)) == max((model.phi[t - 1][k] >= 0.2).sum(), 1)
         assert len(graph.nodes[t, k]["terms"]) == 5
-    with pytest.raises(DataError, match="topics 0 to 1"):
-        topic_dag(model, 3, 2)
 
 
-def vocabulary_of(size):
-    """Names whose order is not that of their columns, as CountVectorizer has them."""
-    return {f"w{v}": v for v in np.random.default_rng(0).permutation(size).tolist()}
-
-
-def test_a_dict_of_columns_names_the_terms():
-    model, names = model_of(), [f"w{v}" for v in range(12)]
-    columns = vocabulary_of(12)
-    assert list(columns) != names
-    assert topics(model, 2, 4, columns) == topics(model, 2, 4, names)
-    dags = [topic_dag(model, 2, 0, vocabulary=given) for given in (columns, names)]
-    assert dags[0].nodes(data=True) == dags[1].nodes(data=True)
-    made = generate_documents(model, 2, length=9)
-    assert made.ranked(3, columns) == made.ranked(3, names)
-
-
-@pytest.mark.parametrize(
-    ("names", "message"),
-    [
-        ({f"w{v}": v + 1 for v in range(12)}, "a dict must give each name its column, 0 to 11"),
-        (dict.fromkeys(map(str, range(12)), 0), "each once"),
-        (dict(enumerate("abcdefghijkl")), "a dict must give each name its column"),
-        ({"a": 0}, "1 names, but 12"),
-        ({f"w{v}" for v in range(12)}, "a set; give a list"),
-        ("abcdefghijkl", "a string; give a list"),
-        (iter("abcdefghijkl"), "iterator; give a list"),
-        (np.array([["a"] * 12]), "a ndarray; give a list"),
-        (5, "a int; give a list"),
-    ],
-)
-def test_names_without_an_order_are_refused(names, message):
+@pytest.mark.parametrize(("names", "message"), [
+    ({f"w{v}": v + 1 for v in range(12)}, "a dict must give each name its column, 0 to 11"),
+    (dict.fromkeys(map(str, range(12)), 0), "each once"),
+    (dict(enumerate("abcdefghijkl")), "a dict must give each name its column"),
+    ({"a": 0}, "1 names, but 12"), (["a", "b"], "2 names, but 12"),
+    ({f"w{v}" for v in range(12)}, "a set; give a list"), (5, "a int; give a list"),
+    ("abcdefghijkl", "a string; give a list"), (iter("abcdefghijkl"), "iterator; give a list"),
+    (np.array([["a"] * 12]), "a ndarray; give a list"),
+])  # fmt: skip
+def test_names_of_terms_have_an_order(names, message):
+    columns = {f"w{v}": v for v in np.random.default_rng(0).permutation(12).tolist()}
     for run in (
-        lambda: topics(model_of(), 1, 2, names),
-        lambda: topic_dag(model_of(), 1, 0, vocabulary=names),
-        lambda: generate_documents(model_of(), 1, length=3).ranked(2, names),
+        lambda names: topics(model_of(), 1, 2, names),
+        lambda names: [*topic_dag(model_of(), 1, 0, vocabulary=names).nodes(data=True)],
+        lambda names: generate_documents(model_of(), 1, length=3).ranked(2, names),
     ):
+        assert run(columns) == run([f"w{v}" for v in range(12)])
         with pytest.raises(DataError, match=f"vocabulary: .*{message}"):
-            run()
+            run(names)
 
 
-def test_a_projection_is_the_callers_own():
-    model = model_of()
-    before = model.phi[0].copy()
-    project(model, 1)[:] = 0
-    np.testing.assert_array_equal(model.phi[0], before)
+@pytest.mark.parametrize("argument", [
+    {"index": "a"}, {"index": 1.5}, {"index": 3}, {"layer": "2"}, {"layer": True}, {"layer": 4},
+    {"threshold": "a"}, {"threshold": math.nan}, {"threshold": -1}, {"top": 1.5}, {"top": 0},
+])  # fmt: skip
+def test_arguments_of_a_dag(argument):
+    ((name, value),) = argument.items()
+    with pytest.raises(DataError, match=f"{name}={value!r}"):
+        topic_dag(model_of(), **{"layer": 2, "index": 0, **argument})
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"index": "a"}, "index='a'"),
-        ({"index": 1.5}, "index=1.5"),
-        ({"layer": "2"}, "layer='2'"),
-        ({"layer": True}, "layer=True"),
-        ({"threshold": "a"}, "threshold='a'"),
-        ({"threshold": math.nan}, "threshold=nan"),
-        ({"threshold": -1}, "threshold=-1"),
-        ({"top": 1.5}, "top=1.5"),
-        ({"top": 0}, "top=0"),
-        ({"top": -1}, "top=-1"),
-    ],
-)
-def test_arguments_of_a_dag(arguments, message):
-    with pytest.raises(DataError, match=message):
-        topic_dag(model_of(), **{"layer": 2, "index": 0, **arguments})
+COMMON = np.array([0.09, 0.06, 0.05, 0.02, *[0.01] * 78])
+
+FLOOR = np.maximum(COMMON, 0.06)  # a tenth of all tokens is reached at the second word
+
+PSI = np.zeros((2, 82))
+
+PSI[:, :4] = [[0.5, 0.1, 0.2, 0.2], [0.4, 0.59, 0.01, 0.0]]
 
 
-def test_whole_floats_are_numbers_of_layers_and_topics():
-    model = model_of()
-    np.testing.assert_array_equal(project(model, 2.0), project(model, 2))
-    np.testing.assert_array_equal(topic_weights(model, 1.0), topic_weights(model, 1))
-    assert list(topic_dag(model, 2.0, 1.0)) == list(topic_dag(model, 2, 1))
-    assert topics(model, 1.0)[0].layer.__class__ is int
+@pytest.mark.parametrize("lam", [0.0, 0.3, 0.6, 1.0])
+def test_the_formula(lam):
+    psi, floor = PSI[0, :4], FLOOR[:4]
+    score = lam * np.log(psi) + (1 - lam) * np.log(psi / floor)
+    found = rank_words(PSI, COMMON, lam, 4)[0]
+    np.testing.assert_array_equal(found, np.argsort(-score, kind="stable"))
+
+
+def test_rare_words_count_as_common_as_the_word_where_a_tenth_is_reached():
+    np.testing.assert_array_equal(with_floor(COMMON), FLOOR)
+    np.testing.assert_array_equal(with_floor(COMMON[::-1]), FLOOR[::-1])
+    np.testing.assert_array_equal(with_floor(np.zeros(3)), np.zeros(3))
+    # Words 2 and 3 are equally likely here, and word 3 is two and a half times as rare: that is no merit.
+    assert rank_words(PSI[:1], COMMON, 0.0, 2).tolist() == [[0, 2]]
+
+
+def test_a_word_that_the_topic_hardly_has_comes_last_however_rare():
+    psi, common = np.array([[0.9, 0.1 - 1e-7, 1e-7, 0.0]]), np.array([0.6, 0.4 - 1e-9, 1e-9, 0.0])
+    assert rank_words(psi, common, 0.0, 4).tolist() == [[0, 1, 2, 3]]
+    assert rank_words(psi, common, 0.0, 2).shape == (1, 2)
+
+
+def test_each_layer_has_its_default_and_wrong_ones_are_refused():
+    assert [relevance_of(t) for t in (1, 2, 5)] == [1.0, 0.3, 0.3]
+    assert relevance_of(1, 0.2) == 0.2
+    assert relevance_of(3, 1) == 1.0
+    for wrong in (-0.1, 1.5, "much", float("nan"), [0.5]):
+        with pytest.raises(DataError, match=r"relevance=.*must be a number from 0 to 1"):
+            relevance_of(2, wrong)
+
+
+def test_the_floor_falls_as_texts_get_longer():
+    common = np.array([0.2, 0.15, 0.1, 0.08, 0.07, *[0.01] * 40])
+    # A tenth of all tokens is reached at the first word, a half at the fourth.
+    for length, floor in ((0.0, 0.2), (0.05, 0.2), (0.16, 0.125), (0.2, 0.1), (100.0, 0.08),
+                          (np.inf, 0.2), (np.nan, 0.2)):  # fmt: skip
+        np.testing.assert_allclose(with_floor(common, length), np.maximum(common, floor))
+    psi = np.zeros((1, 45))
+    psi[0, [0, 3]] = [0.6, 0.35]
+    assert rank_words(psi, common, 0.0, 1).tolist() == [[0]], "equally common"
+    assert rank_words(psi, common, 0.0, 1, 100.0).tolist() == [[3]], "0.35 / 0.08 above 0.6 / 0.2"
+
+
+def test_a_topic_of_a_few_tokens_is_read_by_its_probable_words():
+    """(n ψ / p + s) / (n + s) in place of ψ / p: the same for large n, 1 for small."""
+    psi, common = np.zeros((1, 45)), np.array([0.2, 0.15, 0.1, 0.08, 0.07, *[0.01] * 40])
+    psi[0, [0, 3]] = [0.6, 0.35]  # 3 and 4.4 times as often as in the corpus
+    for tokens, first in ((1e9, 3), (4000.0, 3), (1.0, 0)):
+        found = rank_words(psi, common, 0.2, 1, 100.0, np.array([tokens]))
+        assert found.tolist() == [[first]], tokens
+    score = 0.2 * np.log(psi[0, [0, 3]]) + 0.8 * np.log(
+        (100 * np.array([3.0, 4.375]) + 2000) / 2100
+    )
+    assert score[0] > score[1], "so with 100 tokens the frequent word leads"
+    assert rank_words(psi, common, 0.2, 1, 100.0, np.array([100.0])).tolist() == [[0]]
+    assert draw_of(None) == 0.0
+    np.testing.assert_allclose(draw_of(np.array([2000.0, 500.0])), [1.0, 4.0])
+    assert np.isfinite(draw_of(np.zeros(1))).all()
+
+
+def test_twins_are_merged_first():
+    model = three_topics()
+    assert groups_for(model, 3) == [(0,), (1,), (2,)]
+    assert groups_for(model, 2) == [(0, 2), (1,)]
+    assert groups_for(model, 1) == [(0, 1, 2)]
+    assert merge_topics(model, groups_for(model, 2)).widths == (2, 2)
+    for to in (0, 4, 1.5, None):
+        with pytest.raises(DataError, match=r"to=.*layer 1 has 3 topics"):
+            groups_for(model, to)
+
+
+def test_the_loss_is_that_of_wards_rule():
+    """Two merges of four topics, by hand: each time the pair of least loss."""
+    rng = np.random.default_rng(0)
+    phi, weight = rng.dirichlet(np.full(12, 0.5), 4), np.array([4.0, 1.0, 2.0, 3.0])
+    model = three_topics().with_topics(phi=(phi,), r=np.ones(4), c=np.ones(1), weights=(weight,))
+    topics = {(k,): (weight[k] / 10, phi[k]) for k in range(4)}
+    for _ in range(2):
+
+        def loss(pair, topics=topics):
+            (v, a), (w, b) = topics[pair[0]], topics[pair[1]]
+            return v * w / (v + w) * ((np.sqrt(a) - np.sqrt(b)) ** 2).sum()
+
+        keys = sorted(topics)
+        one, two = min(((a, b) for a in keys for b in keys if a < b), key=loss)
+        (v, a), (w, b) = topics.pop(one), topics.pop(two)
+        topics[tuple(sorted(one + two))] = (v + w, (v * a + w * b) / (v + w))
+    assert groups_for(model, 2) == sorted(topics)

@@ -1,13 +1,37 @@
-"""Shares of topics in documents and groups of them."""
+"""Columns of the documents, and shares of topics in documents and groups of them."""
 
 import numpy as np
 import pytest
 
 from pgbn.errors import DataError
-from pgbn.evaluation.shares import group_shares, interval_of, share_draws
+from pgbn.evaluation.shares import group_shares, interval_of, is_missing, plain_list, share_draws
 from pgbn.training.new_rows import infer
-from tests.evaluation.test_entries import Boxed
 from tests.helpers.documents import TERMS, model_of
+
+
+class Boxed(list):
+    """A column as Arrow has it: what comes out of it one by one is in boxes."""
+
+    def __iter__(self):
+        return iter([object()] * len(self))
+
+    def to_pylist(self):
+        return [self[j] for j in range(len(self))]
+
+
+def test_a_column_of_arrow_is_taken_out_of_its_boxes():
+    assert plain_list(Boxed([1, None, "a"])) == [1, None, "a"]
+    assert plain_list(np.array([1, 2])) == [1, 2]
+    for wrong in (3, None, "2019"):
+        with pytest.raises(DataError, match=r"classes=.*give one entry for each document"):
+            plain_list(wrong, "classes")
+
+
+@pytest.mark.parametrize("entry", [None, float("nan"), np.nan, np.datetime64("NaT")])
+def test_what_is_missing(entry):
+    assert is_missing(entry)
+    for there in (0, "", "nan", False, np.array([1.0, np.nan])):
+        assert not is_missing(there)
 
 
 @pytest.fixture(scope="module")
@@ -54,11 +78,3 @@ def test_intervals(wrong):
     assert interval_of(0.9) == pytest.approx((0.05, 0.95))
     with pytest.raises(DataError, match="interval="):
         interval_of(wrong)
-
-
-def test_columns_of_arrow_are_read():
-    draws = np.random.default_rng(0).dirichlet(np.ones(3), (4, 4))
-    given = ["b", "a", None, "a"]
-    boxed, plain = group_shares(draws, Boxed(given)), group_shares(draws, given)
-    assert boxed.groups == plain.groups == ("a", "b")
-    np.testing.assert_array_equal(boxed.share, plain.share)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import pgbn as pg
-from pgbn.plot.animate import drift_chart, running_means
+from pgbn.plot.animate import running_means
 from tests.same_bits.networks import SMALL_SIZES, data_for, small_zoo
 
 COUNTS = {"x": np.array([[3, 0, 1], [0, 2, 2]])}
@@ -65,7 +65,7 @@ def test_two_orders_side_by_side() -> None:
     (fault,) = [event for event in wrong["events"] if event["why"]]
     assert fault["name"] == "c3"
     assert "c3 reads theta2, which belongs to the old state" in fault["why"]
-    assert page.count("<polyline") == 2
+    assert page.count("<polyline") == 2  # the running means of both
     assert "which is wrong" in page
 
 
@@ -83,9 +83,6 @@ def test_what_is_refused_and_what_a_notebook_shows(tmp_path: Path) -> None:
     assert (tmp_path / "sweep.html").read_text("utf-8") == str(page)
 
 
-# ---- running means ------------------------------------------------------------------------------
-
-
 def test_running_means_of_the_values() -> None:
     network = pg.zoo.pfa(2)
     data = {"x": np.ones((2, 3), int)}
@@ -94,10 +91,3 @@ def test_running_means_of_the_values() -> None:
     kept = [float(np.log1p(chain.sweep().values["c0"])) for _ in range(4)]
     assert np.allclose(means["c0"][1], np.cumsum(kept) / np.arange(1, 5))
     assert "phi1" not in means  # its mean is known
-
-
-def test_the_chart() -> None:
-    chains = [pg.zoo.pfa(2).chain({"x": np.ones((2, 3), int)}, seed=s, threads=1) for s in (0, 1)]
-    chart = drift_chart(chains, ["a <b>", "c"], 5)
-    assert chart.count("<polyline") == 2
-    assert "a &lt;b&gt;: " in chart

@@ -2,28 +2,15 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.helpers.browser import By, Keys, needs_browser, picture, start_browser
 from tests.plot.test_animate import COUNTS, two_layers, wrong_order
 
-webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
-from selenium.webdriver.chrome.service import Service  # noqa: E402
-from selenium.webdriver.common.by import By  # noqa: E402
-from selenium.webdriver.common.keys import Keys  # noqa: E402
-
-CHROMIUM = next(
-    filter(None, map(shutil.which, ["chromium", "chromium-browser", "google-chrome"])), None
-)
-DRIVER = shutil.which("chromedriver")
-pytestmark = pytest.mark.skipif(
-    CHROMIUM is None or DRIVER is None, reason="no Chromium with its driver on this machine"
-)
+pytestmark = needs_browser
 
 
 @pytest.fixture(scope="module")
@@ -31,12 +18,8 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     path = tmp_path_factory.mktemp("animate") / "sweep.html"
     network = two_layers()
     network.animate(COUNTS, order=wrong_order(network), sweeps=200).save(path)
-    options = webdriver.ChromeOptions()
-    options.binary_location = CHROMIUM
-    for flag in ("--headless", "--no-sandbox", "--disable-gpu", "--window-size=1500,1500"):
-        options.add_argument(flag)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    driver = webdriver.Chrome(options=options, service=Service(DRIVER))
+    driver = start_browser(path.parent / "profile")
+    driver.set_window_size(1500, 1500)
     driver.get(path.as_uri())
     yield driver
     driver.quit()
@@ -76,8 +59,7 @@ def test_the_wrong_order_says_why(page: Any) -> None:
     assert nodes(page, "is-fault", 2) == {"theta2"}
     assert "has not been redrawn since" in page.find_element(By.CSS_SELECTOR, "p.fault").text
     assert page.find_elements(By.CSS_SELECTOR, ".run:nth-child(2) td.open.wrong")
-    if folder := os.environ.get("PGBN_SCREENSHOTS"):
-        page.save_screenshot(str(Path(folder) / "animate.png"))
+    picture(page, "animate")
 
 
 def test_keys_and_buttons(page: Any) -> None:
@@ -88,9 +70,6 @@ def test_keys_and_buttons(page: Any) -> None:
     page.find_element(By.ID, "on").click()
     page.find_element(By.ID, "back").click()
     assert page.find_element(By.ID, "count").text.startswith("1 of ")
-
-
-def test_nothing_is_asked_for_and_nothing_fails(page: Any) -> None:
     assert page.execute_script("return performance.getEntriesByType('resource').length") == 0
     assert [entry for entry in page.get_log("browser") if entry["level"] == "SEVERE"] == []
 

@@ -1,13 +1,16 @@
 """The report in headless Chromium: what a reader sees, clicks, types and hears."""
 
+import base64
 import json
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
 import pytest
 
 import pgbn
-from pgbn.evaluation.projection import with_floor
+from pgbn.report import write_report
+from pgbn.report.sections import distinct_topics
 from tests.helpers.browser import (
     CONTRAST,
     By,
@@ -69,18 +72,6 @@ def test_links_are_those_of_the_model(page, data) -> None:
     assert every == sum(int((phi >= 0.002).sum()) for phi in data.phi[1:]) > few
 
 
-def test_the_slider_brings_distinctive_words(page, data) -> None:
-    click(page, '.node[data-topic="3/1"]')
-    slider = page.find_element(By.ID, "relevance")
-    slider.send_keys(Keys.HOME)
-    common = data.weights[0] @ data.phi[0]
-    psi = data.project(3)[1]
-    with np.errstate(divide="ignore"):
-        score = np.log(psi) - np.log(with_floor(common, data.length))
-    first = data.vocabulary[int(np.argmax(score))]
-    assert content(page, "#words bdi")[0] == readable(first)
-
-
 def test_page_and_library_rank_words_alike(page, data) -> None:
     """Topics of a few tokens, too: their ratios are drawn towards 1 in both."""
     assert data.tokens > 0
@@ -91,6 +82,9 @@ def test_page_and_library_rank_words_alike(page, data) -> None:
             click(page, f'.node[data-topic="{layer}/{topic}"]')
             expected = [readable(word) for word in data.words(layer, topic, 15)]
             assert page.execute_script(script) == expected, (layer, topic)
+    page.find_element(By.ID, "relevance").send_keys(Keys.HOME)  # distinctive words
+    distinctive = replace(data, relevance=0.0).words(3, data.widths[2] - 1, 1)[0]
+    assert page.execute_script(script)[0] == readable(distinctive)
 
 
 def test_search_filters_the_table(page, data) -> None:
@@ -227,6 +221,8 @@ def test_contrast(page, scheme) -> None:
     look(page, 1280, 900, scheme)
     click(page, '.node[data-topic="3/2"]')
     assert page.execute_script(CONTRAST) == []
+    click(page, ".theme [data-open]")
+    assert page.execute_script(CONTRAST.replace("'h1,h2", "'mark,.spark bdi,h1,h2")) == []
     picture(page, scheme)
 
 
@@ -280,3 +276,416 @@ def test_a_page_of_a_network_without_topics(page, tmp_path) -> None:
     assert page.find_element(By.CSS_SELECTOR, "#network img").size["height"] > 50
     assert len(content(page, "#network tbody tr")) == 3
     picture(page, "network")
+
+
+def parents(data, layer: int) -> np.ndarray:
+    """(topics of the layer, topics above): the part of a topic that goes into each above."""
+    joint = (data.weights[layer][:, None] * data.phi[layer]).T
+    return joint / joint.sum(axis=1, keepdims=True)
+
+
+def test_the_first_screen_says_what_there_is(page, data) -> None:
+    themes = distinct_topics(data, 2)
+    shown = page.execute_script(
+        "return [...document.querySelectorAll('.theme h3 button')].map((e) => e.dataset.choose)"
+    )
+    assert shown == [f"2/{k}" for k in themes]
+    assert page.find_element(By.CSS_SELECTOR, ".theme h3 button").rect["y"] < 900
+    click(page, ".theme h3 button")
+    assert content(page, "#detail h2") == [f"Layer 2, topic {themes[0]}"]
+    click(page, ".theme .chips button")
+    assert content(page, "#detail h2")[0].startswith("Layer 1, topic")
+    number = int(
+        page.find_element(By.CSS_SELECTOR, ".theme [data-open]").get_attribute("data-open")
+    )
+    click(page, ".theme [data-open]")
+    assert content(page, "#detail h2") == [titles()[number]]
+
+
+def test_where_a_topic_goes_adds_up_to_one(page, data) -> None:
+    click(page, "#all-topics")
+    click(page, '.node[data-topic="1/3"]')
+    expected = np.sort(parents(data, 1)[3])[::-1]
+    rows = page.execute_script(
+        "const h = [...document.querySelectorAll('#detail h3')].find((e) => e.textContent.startsWith('Goes into'));"
+        "return [...h.nextElementSibling.querySelectorAll('.number')].map((e) => e.textContent)"
+    )
+    shown = [float(text.strip("<% ")) for text in rows]
+    np.testing.assert_allclose(shown, 100 * expected[: len(shown)], atol=1.0)
+    assert sum(shown) <= 101
+
+
+def test_the_tree_holds_every_topic_once(page, data) -> None:
+    script = (
+        "return [...document.querySelectorAll('#tree [role=treeitem]')].map((e) => e.dataset.topic)"
+    )
+    found = page.execute_script(script)
+    assert sorted(found) == sorted(f"{t}/{k}" for t in (1, 2, 3) for k in range(data.widths[t - 1]))
+    above = page.execute_script(
+        "return [...document.querySelectorAll('#tree [aria-level=\"2\"]')].map((e) =>"
+        "[e.dataset.topic, e.parentElement.closest('[role=treeitem]').dataset.topic])"
+    )
+    best = parents(data, 2).argmax(axis=1)
+    assert all(parent == f"3/{best[int(child[2:])]}" for child, parent in above)
+    seen = "return [...document.querySelectorAll('#tree [role=treeitem]')].filter((e) => e.getClientRects().length).length"
+    click(page, "#fold")
+    assert page.execute_script(seen) == 5
+    click(page, "#unfold")
+    assert page.execute_script(seen) == sum(data.widths)
+    picture(page, "tree")
+
+
+def test_a_theme_that_holds_no_topic_says_why(page, data, tmp_path) -> None:
+    empty = 3
+    weights = data.weights[1] * np.where(np.arange(12) == empty, 1e-9, 1.0)
+    data = replace(data, weights=(data.weights[0], weights, data.weights[2]))
+    open_page(page, write_report(data, tmp_path / "page.html").as_uri())
+    full = int(parents(data, 1).argmax(axis=1)[0])
+    click(page, "#unfold")
+    said = "shares its topics with other themes"
+    for topic, expected in ((empty, True), (full, False)):
+        line = page.find_element(By.CSS_SELECTOR, f'#tree [data-topic="2/{topic}"]')
+        assert (said in line.find_element(By.CSS_SELECTOR, ".row").text) is expected
+        assert (said in line.get_attribute("aria-label")) is expected
+
+
+def test_the_tree_by_keyboard_and_by_word(page, data) -> None:
+    click(page, "#fold")
+    page.find_element(By.ID, "tree-search").send_keys(Keys.TAB)
+    focused = "return document.activeElement.dataset.topic"
+    first = page.execute_script(focused)
+    assert first.startswith("3/")
+    active = page.switch_to.active_element
+    assert active.get_attribute("aria-expanded") == "false"
+    active.send_keys(Keys.ARROW_RIGHT)
+    assert active.get_attribute("aria-expanded") == "true"
+    active.send_keys(Keys.ARROW_DOWN)
+    child = page.execute_script(focused)
+    assert child.startswith("2/")
+    page.switch_to.active_element.send_keys(Keys.ENTER)
+    assert content(page, "#detail h2") == [f"Layer 2, topic {child[2:]}"]
+    assert page.switch_to.active_element.get_attribute("aria-selected") == "true"
+    page.switch_to.active_element.send_keys(Keys.ARROW_LEFT)
+    page.switch_to.active_element.send_keys(Keys.ARROW_LEFT)
+    assert page.execute_script(focused) == first
+    page.find_element(By.ID, "tree-search").send_keys("word7")
+    wanted = [
+        f"{t}/{k}" for t in (1, 2, 3) for k in range(data.widths[t - 1])
+        if any("word7" in word for word in data.words(t, k, 15))
+    ]  # fmt: skip
+    marked = page.execute_script(
+        "return [...document.querySelectorAll('#tree .found')].filter((e) => e.getClientRects().length)"
+        ".map((e) => e.dataset.topic)"
+    )
+    assert sorted(marked) == sorted(wanted)
+    assert content(page, "#tree-found") == [f"{len(wanted)} found"]
+
+
+def test_a_document_is_found_and_read(page, data) -> None:
+    assert content(page, "#documents-found") == ["80 of 80 documents"]
+    page.find_element(By.ID, "document-search").send_keys("57")
+    assert content(page, "#documents-list bdi") == [titles()[57]]
+    click(page, "#documents-list button")
+    assert content(page, "#detail h2") == [titles()[57]]
+    text = content(page, "#document-text")[0]
+    assert text.startswith("Text 57 </script> lorem")
+    words = content(page, "#document-text mark")
+    assert words == ["word17", "Word7", "word12"]
+    columns = [data.vocabulary.index(word.lower()) for word in words]
+    topics = (data.phi[0][:, columns] * data.theta[0][57][:, None]).argmax(axis=0)
+    slots = page.execute_script(
+        "return [...document.querySelectorAll('#document-text mark')].map((e) => Number(e.dataset.slot))"
+    )
+    assert len(set(zip(slots, topics.tolist(), strict=True))) == len(set(slots)) == len(set(topics))
+    for layer in (1, 2, 3):
+        best = int(data.theta[layer - 1][57].argmax())
+        assert page.find_elements(By.CSS_SELECTOR, f'#detail .near [data-choose="{layer}/{best}"]')
+    click(page, "#detail .legend button")
+    assert page.execute_script(
+        "return document.querySelectorAll('mark.lit').length"
+    ) == slots.count(0)
+    picture(page, "document")
+    click(page, "#detail .near button")
+    assert content(page, "#detail h2")[0].startswith("Layer 3, topic")
+    click(page, "#detail .documents button")
+    assert page.find_elements(By.ID, "document-text")
+    click(page, "#document-back")
+    assert content(page, "#detail h2")[0].startswith("Layer 3, topic")
+    page.switch_to.active_element.send_keys(Keys.ESCAPE)
+    assert content(page, "#detail h2") == ["No topic chosen"]
+
+
+def test_a_point_of_the_map_is_a_document(page, data) -> None:
+    names = json.loads(page.find_element(By.ID, "map-canvas").get_attribute("data-names"))
+    assert len(set(names)) == len(names) >= 3
+    points = page.execute_script(
+        "return JSON.parse(document.getElementById('data').textContent).map.points"
+    )
+    x, y = np.frombuffer(base64.b64decode(points), "<u2").reshape(-1, 2)[23] / 65535
+    page.execute_script(
+        "const c = document.getElementById('map-canvas'); c.scrollIntoView({block: 'center', behavior: 'instant'});"
+        "const f = c.getBoundingClientRect();"
+        "c.dispatchEvent(new MouseEvent('click', {bubbles: true,"
+        "clientX: f.left + 14 + arguments[0] * (c.clientWidth - 28),"
+        "clientY: f.top + 14 + (1 - arguments[1]) * (c.clientHeight - 28)}))", float(x), float(y),
+    )  # fmt: skip
+    assert content(page, "#detail h2") == [titles()[23]]
+    picture(page, "map")
+
+
+def test_topics_over_time_and_by_class(page, data) -> None:
+    assert content(page, "#groups h3") == ["Over time: pub<lished", "By class: kind"]
+    choose_option(page, "group-layer", "3")
+    assert page.execute_script("return document.querySelectorAll('#time-place .spark').length") == 5
+    assert content(page, "#class-place thead bdi") == ["<i>odd</i>", "even"]
+    order = np.argsort(-data.weights[2], kind="stable")
+    shown = [float(text.strip("<% ")) for text in content(page, "#class-place tbody td")]
+    means = np.stack([data.theta[2][1::2].mean(axis=0), data.theta[2][::2].mean(axis=0)], axis=1)
+    np.testing.assert_allclose(shown, 100 * means[order].ravel(), atol=0.51)
+    click(page, "#time-place .spark")
+    assert content(page, "#detail h2") == [f"Layer 3, topic {order[0]}"]
+    pressed = "return document.querySelectorAll('.spark[aria-pressed=true]').length"
+    assert page.execute_script(pressed) == 1
+    choose_option(page, "group-layer", "1")
+    click(page, "#time-more")
+    assert (
+        page.execute_script("return document.querySelectorAll('#time-place .spark').length") == 45
+    )
+    picture(page, "groups")
+
+
+SPOTS = """
+const canvas = document.getElementById('map-canvas');
+const map = JSON.parse(document.getElementById('data').textContent).map;
+const points = new Uint16Array(Uint8Array.from(atob(map.points), (c) => c.charCodeAt(0)).buffer);
+const spot = (i) => [14 + (points[2 * i] / 65535) * (canvas.clientWidth - 28),
+                     14 + (1 - points[2 * i + 1] / 65535) * (canvas.clientHeight - 28)];
+"""
+
+# The middle of a point, and whether it has a colour other than grey.
+HUES = (
+    SPOTS
+    + """
+const copy = document.createElement('canvas');
+[copy.width, copy.height] = [canvas.width, canvas.height];
+const pen = copy.getContext('2d', {willReadFrequently: true});
+pen.drawImage(canvas, 0, 0);
+return arguments[0].map((i) => { const [x, y] = spot(i).map(Math.round);
+  const [r, g, b] = pen.getImageData(x, y, 1, 1).data; return Math.max(r, g, b) - Math.min(r, g, b); });
+"""
+)
+
+PLACES = SPOTS + "return arguments[0].map(spot)"
+
+
+def choose_rare(page, data, layer: int = 1) -> tuple[int, np.ndarray]:
+    """Choose the first topic that has documents, but no colour; the leading topics are returned."""
+    leading = data.theta[layer - 1].argmax(axis=1)
+    counts = np.bincount(leading, minlength=data.widths[layer - 1])
+    rare = next(k for k in np.argsort(-counts, kind="stable")[8:].tolist() if counts[k])
+    choose_option(page, "map-layer", str(layer))
+    click(page, "#all-topics")
+    click(page, f'.node[data-topic="{layer}/{rare}"]')
+    return rare, leading
+
+
+def choose_in_table(page, layer: int, topic: int) -> None:
+    page.execute_script(
+        "document.getElementById('search').value = arguments[0];"
+        "document.getElementById('layer').value = '0';"
+        "document.getElementById('layer').dispatchEvent(new Event('change'));"
+        "document.querySelector(`#table-body tr[data-topic='${arguments[0]}'] .open`).click()",
+        f"{layer}/{topic}",
+    )
+
+
+def label_of(page) -> tuple[float, float, float]:
+    """The middle, the base line and half the width of the only name on the map."""
+    (place,) = json.loads(page.find_element("id", "map-canvas").get_attribute("data-places"))
+    return tuple(place)
+
+
+def covers(label: tuple[float, float, float], spot: list[float]) -> bool:
+    x, y, half = label
+    return abs(spot[0] - x) < half and y - 13 < spot[1] < y + 5
+
+
+def test_what_is_grey_leaves_out_the_chosen_topic(page, data) -> None:
+    rare, leading = choose_rare(page, data)
+    dots = (
+        "return [...document.querySelectorAll('#map-legend .dot')].map((e) => e.style.background)"
+    )
+    assert page.execute_script(dots) == [*(f"var(--c{i})" for i in range(8)), "var(--ink)"]
+    shown = [int(text) for text in content(page, "#map-legend .number")]
+    assert len(shown) == 9
+    assert shown[8] == (leading == rare).sum()
+    others = len(set(leading.tolist())) - 9
+    told = f"Grey: {data.size - sum(shown)} documents led by {others} other topics."
+    assert content(page, "#map-rest") == [told]
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_points_have_the_colours_of_the_legend(page, data, scheme) -> None:
+    """Also while a topic is chosen; the others are paler then, in the legend as on the map."""
+    look(page, 1280, 900, scheme)
+    _, leading = choose_rare(page, data)
+    order = np.argsort(-np.bincount(leading, minlength=45), kind="stable")
+    coloured = np.flatnonzero(leading == order[0]).tolist()
+    assert np.median(page.execute_script(HUES, coloured)) > 20
+    pale = "return [...document.querySelectorAll('#map-legend .dot')].map((e) => getComputedStyle(e).opacity)"
+    seen = page.execute_script(pale)
+    assert seen[-1] == "1"
+    assert len(set(seen[:-1])) == 1
+    assert float(seen[0]) < 0.7
+    picture(page, f"map-chosen-{scheme}")
+    click(page, '#map-legend button[aria-pressed="true"]')
+    assert set(page.execute_script(pale)) == {"1"}
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_the_label_of_a_chosen_topic_covers_none_of_its_points(page, data, width) -> None:
+    look(page, width, 900)
+    for layer in (1, 2):
+        leading = data.theta[layer - 1].argmax(axis=1)
+        counts = np.bincount(leading, minlength=data.widths[layer - 1])
+        for topic in np.argsort(-counts, kind="stable")[:10].tolist():
+            choose_in_table(page, layer, topic)
+            label = label_of(page)
+            for spot in page.execute_script(PLACES, np.flatnonzero(leading == topic).tolist()):
+                assert not covers(label, spot), (layer, topic)
+
+
+def test_what_the_pointer_told_of_another_layer_goes(page) -> None:
+    page.execute_script(
+        SPOTS + "const frame = canvas.getBoundingClientRect(), [x, y] = spot(23);"
+        "canvas.dispatchEvent(new PointerEvent('pointermove', {bubbles: true,"
+        "clientX: frame.left + x, clientY: frame.top + y}))"
+    )
+    tip = page.find_element("id", "map-tip")
+    assert tip.is_displayed()
+    click(page, ".theme h3 button")  # of the layer that the map shows
+    assert tip.is_displayed()
+    click(page, ".theme .chips button")  # of the layer below
+    assert not tip.is_displayed()
+
+
+def test_the_name_of_a_chosen_topic_leaves_the_open_document_free(page, data) -> None:
+    look(page, 390, 900)
+    spots = page.execute_script(PLACES, list(range(data.size)))
+    seen = 0
+    for topic in range(data.widths[1]):
+        choose_in_table(page, 2, topic)
+        under = [j for j, spot in enumerate(spots) if covers(label_of(page), spot)]
+        for number in under[:1]:
+            seen += 1
+            page.execute_script(
+                SPOTS + "const frame = canvas.getBoundingClientRect(), [x, y] = spot(arguments[0]);"
+                "canvas.dispatchEvent(new MouseEvent('click', {bubbles: true,"
+                "clientX: frame.left + x, clientY: frame.top + y}))", number,
+            )  # fmt: skip
+            assert not covers(label_of(page), spots[number]), (topic, number)
+        if seen == 3:
+            break
+    assert seen, "no document lies under the name of a topic"
+
+
+FOCUSED = "return document.activeElement.id"
+
+OPEN, CLOSE = "\u2068", "\u2069"  # around a word that keeps its own direction of writing
+
+
+def isolated(text: str) -> str:
+    return f"{OPEN}{text}{CLOSE}"
+
+
+def test_the_map_goes_by_keyboard(page) -> None:
+    page.execute_script("document.getElementById('map-layer').focus()")
+    page.switch_to.active_element.send_keys(Keys.TAB)
+    assert page.execute_script(FOCUSED) == "map-canvas"
+    tip = page.find_element(By.ID, "map-tip")
+    assert tip.is_displayed()
+    seen, spots = {tip.text}, {tip.get_attribute("style")}
+    for key in (Keys.ARROW_RIGHT, Keys.ARROW_DOWN, Keys.ARROW_LEFT, Keys.ARROW_UP):
+        page.switch_to.active_element.send_keys(key)
+        seen.add(tip.text)
+        spots.add(tip.get_attribute("style"))
+    assert len(seen) >= 3, "arrows go from document to document"
+    assert len(spots) >= 3, "and the words go with them"
+    told = content(page, "#map-tip")[0]
+    assert content(page, "#live") == [told]
+    picture(page, "map-keyboard")
+    page.switch_to.active_element.send_keys(Keys.ENTER)
+    (title,) = content(page, "#detail h2")
+    assert told.startswith(isolated(title))
+    page.switch_to.active_element.send_keys(Keys.ESCAPE)
+    assert content(page, "#detail h2") == ["No topic chosen"]
+    assert page.execute_script(FOCUSED) == "map-canvas"
+    page.switch_to.active_element.send_keys(Keys.TAB)
+    assert not tip.is_displayed()
+
+
+def test_a_name_that_is_given_at_the_side_stands_everywhere(page) -> None:
+    click(page, ".theme h3 button")
+    place = page.find_element(By.CSS_SELECTOR, ".theme h3 button").get_attribute("data-choose")
+    layer, topic = place.split("/")
+    name = "It's <i>wet</i>"
+    page.find_element(By.ID, "own-name").send_keys(name, Keys.ENTER)
+    assert content(page, "#detail h2") == [f"Layer {layer}, topic {topic}: {isolated(name)}"]
+    assert page.execute_script(FOCUSED) == "own-name", "the focus stays"
+    assert content(page, ".theme h3 strong") == [f"{name} "]
+    label = page.find_element(By.CSS_SELECTOR, ".theme h3 button").get_attribute("aria-label")
+    assert label.startswith(f"Layer {layer}, topic {topic}: {name}, ")
+    everywhere = (f'#tree [data-topic="{place}"] bdi', f'.node[data-topic="{place}"] text')
+    for where in everywhere:
+        assert name[:6] in content(page, where)[0]
+    page.execute_script(
+        "const s = document.getElementById('layer'); s.value = arguments[0];"
+        "s.dispatchEvent(new Event('change'))", layer,
+    )  # fmt: skip
+    assert content(page, f'#table-body tr[data-topic="{place}"] bdi')[0] == name
+    assert content(page, "#name-command") == [
+        f"pgbn label MODEL '{layer}/{topic}=It'\\''s <i>wet</i>'"
+    ]
+    assert page.execute_script("return document.querySelectorAll('i').length") == 0
+    picture(page, "name")
+    page.find_element(By.ID, "own-name").clear()
+    page.find_element(By.ID, "own-name").send_keys(Keys.ENTER)
+    assert content(page, "#detail h2") == [f"Layer {layer}, topic {topic}"]
+    assert content(page, ".theme h3 strong") == []
+
+
+def test_a_topic_is_named_by_words(page, data) -> None:
+    joint = data.weights[0][:, None] * data.phi[0]
+    leading = data.phi[0].argmax(axis=1)
+    wanted = next(
+        k for k, v in enumerate(leading)
+        if joint[:, v].argmax() == k and data.vocabulary[v].startswith("word")
+    )  # fmt: skip
+    word = data.vocabulary[int(leading[wanted])]
+    field = page.find_element(By.ID, "name-words")
+    field.send_keys(f"rain = {word.upper()}", Keys.ENTER)
+    assert content(page, "#detail h2") == [f"Layer 1, topic {wanted}: {isolated('rain')}"]
+    assert content(page, "#name-command") == [f"pgbn label MODEL '1/{wanted}=rain'"]
+    for text, told in (("rain", "Give a name and words"), ("rain = nosuch", "No topic of layer 1")):
+        field.clear()
+        field.send_keys(text, Keys.ENTER)
+        assert told in content(page, "#name-said")[0]
+    assert content(page, "#name-command") == [f"pgbn label MODEL '1/{wanted}=rain'"]
+
+
+def test_case_matters_where_a_term_is_written_like_the_word(page, data, tmp_path) -> None:
+    """As in `pgbn.evaluation.find_topics`."""
+    joint = data.weights[0][:, None] * data.phi[0]
+    lead = {int(row.argmax()): k for k, row in enumerate(data.phi[0])}
+    found = [v for v, k in lead.items() if joint[:, v].argmax() == k]
+    small, large = [v for v in found if data.vocabulary[v].startswith("word")][:2]
+    words = list(data.vocabulary)
+    words[large] = words[small].upper()
+    known = replace(data, vocabulary=words, folder="my models/it's one")
+    open_page(page, write_report(known, tmp_path / "case.html").as_uri())
+    for word, column in ((words[small], small), (words[large], large)):
+        page.find_element(By.ID, "name-words").clear()
+        page.find_element(By.ID, "name-words").send_keys(f"x = {word}", Keys.ENTER)
+        assert content(page, "#name-said") == [f"Layer 1, topic {lead[column]}: {isolated('x')}"]
+    (command,) = content(page, "#name-command")
+    assert command.startswith("pgbn label 'my models/it'\\''s one' '1/")

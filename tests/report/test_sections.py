@@ -18,7 +18,6 @@ from pgbn.report.sections import (
     END,
     STARTS,
     TokenFinder,
-    _spread,
     derivation_html,
     diagnosis_html,
     distinct_topics,
@@ -33,7 +32,7 @@ from pgbn.report.sections import (
     widths_html,
 )
 from pgbn.training import train_layerwise
-from pgbn.training.trained import TrainedNetwork
+from tests.evaluation.test_layer_quality import three_topics
 from tests.helpers.report_models import texts, titles, trained, vocabulary
 
 WORDS = [f"word{v}" for v in range(60)]
@@ -154,13 +153,6 @@ def test_without_texts_the_topics_are_told() -> None:
     assert {len(row) for row in records(found)} == {3}
 
 
-def test_the_others_are_spread_evenly() -> None:
-    for size in (1, 10, 7919, 20_000):
-        assert sorted(_spread(size, {0})) == list(range(1, size))
-    first = np.fromiter(_spread(20_000, set()), np.int64)[:500]
-    assert np.histogram(first, bins=10, range=(0, 20_000))[0].min() > 25
-
-
 def test_space_takes_linear_time_and_paragraphs_stay() -> None:
     """A run of n spaces once took n² steps: for these 400,000, minutes."""
     data = data_of(5, 3)
@@ -190,31 +182,25 @@ def test_each_word_has_its_most_likely_topic() -> None:
     assert bare == "Word3, word17 & WORD3! unknown word3x word41 end"  # foreign marks are gone
 
 
-def test_rare_topics_share_a_colour() -> None:
-    data = report_data(trained((30, 4), seed=3), vocabulary=WORDS)
-    flat = (np.full_like(data.theta[0], 1 / 30), data.theta[1])
-    data = dataclasses.replace(data, theta=flat)
-    marked, topics = marked_text(data, 0, " ".join(WORDS), TokenFinder(data))
-    assert len(topics) == 7
-    assert STARTS[7] in marked
-
-
 def test_a_pattern_with_a_group() -> None:
     data = report_data(trained(), vocabulary=[f"w{v}" for v in range(60)], token_pattern=r"#(w\d+)")
     assert TokenFinder(data)("w1 #w2") == [(4, 6, 2)]
 
 
-def test_the_same_word_has_another_topic_in_another_document() -> None:
-    """Shares of the document count, not the topics' words alone."""
+def test_documents_differ_in_the_topics_of_words_and_rare_topics_share_a_colour() -> None:
     data = report_data(trained((6, 3)), vocabulary=WORDS)
     found = []
     for document in (0, 1):
         marked, topics = marked_text(data, document, " ".join(WORDS), TokenFinder(data))
-        marks = [topics[STARTS.index(c)] for c in marked if c in STARTS]
+        found.append([topics[STARTS.index(c)] for c in marked if c in STARTS])
         best = (data.phi[0] * data.theta[0][document][:, None]).argmax(axis=0)
-        assert marks == best.tolist()
-        found.append(marks)
+        assert found[-1] == best.tolist()
     assert found[0] != found[1]
+    data = report_data(trained((30, 4), seed=3), vocabulary=WORDS)
+    flat = dataclasses.replace(data, theta=(np.full_like(data.theta[0], 1 / 30), data.theta[1]))
+    marked, topics = marked_text(flat, 0, " ".join(WORDS), TokenFinder(flat))
+    assert len(topics) == 7
+    assert STARTS[7] in marked
 
 
 # ---- time and class ------------------------------------------------------------------------------
@@ -266,16 +252,11 @@ def test_rare_classes_are_one() -> None:
 # ---- widths --------------------------------------------------------------------------------------
 
 
-def three_topics():
-    """Topics 0 and 2 of 20 terms share eight of ten leading terms; topic 1 has ten of its own."""
-    phi = np.full((3, 20), 1e-4)
-    phi[0, :10] = phi[1, 10:] = phi[2, 2:12] = np.arange(10, 0, -1)
-    phi /= phi.sum(axis=1, keepdims=True)
-    return TrainedNetwork.of_topics(phi=(phi,), r=np.ones(3), c=np.ones(1), weights=(np.ones(3),))
-
-
 def test_twins_and_diversity_stand_beside_the_widths():
-    page = widths_html(report_data(three_topics(), max_width=3))
+    first = three_topics().with_topics(
+        phi=three_topics().phi[:1], r=np.ones(3), c=np.ones(1), weights=(np.ones(3),)
+    )
+    page = widths_html(report_data(first, max_width=3))
     figures = re.findall(r'<td class="figure">([^<]*)</td>', page)
     assert figures == ["3", "3", "3.0", "2", "0.67"]
     assert "All topics that layer 1 was given are in use" in page
@@ -327,8 +308,3 @@ def test_the_report_shows_what_explain_writes() -> None:
     assert html_body(data.derivation, ("h3", "h3", "h4")) in html
     assert "<h3>The generative model</h3>" in html
     assert "<h4>Lemma 1. " in html
-
-
-def test_the_tree_says_why_a_topic_may_be_larger_than_its_theme() -> None:
-    page = " ".join(report_html(trained()).split())
-    assert "in common may be larger than the one it stands under" in page

@@ -1,7 +1,7 @@
 """Every model of the zoo, by the verbs that all networks have.
 
 The laws are compared elsewhere, for every model too: predictive moments against simulation in
-tests/evaluation/test_prediction.py, rows against brute force in test_row_likelihood.py beside it,
+tests/evaluation/test_log_likelihood.py, rows against brute force in test_row_likelihood.py beside it,
 `infer` against a joint run with the rest given in tests/engine/rows/test_infer.py; both for the
 wider zoo in test_wider_laws.py. Here each model
 is taken through given values, new rows, prediction, held-out data and a run that is stopped.

@@ -1,14 +1,18 @@
-"""Where nodes stand: nothing overlaps, and the plate holds its nodes."""
+"""A picture: well-formed SVG, nothing overlaps, plates hold their nodes, all is drawn and spoken."""
 
 from __future__ import annotations
 
 import xml.etree.ElementTree as ElementTree
 from itertools import pairwise
+from pathlib import Path
 
+import numpy as np
 import pytest
 
 import pgbn as pg
+from pgbn.plot import Picture
 from pgbn.plot.layout import HEIGHT, Box, find_plate, make_boxes, make_edges, place
+from pgbn.plot.ranks import rank_histograms
 from tests.helpers.compositions import COMPOSITIONS
 
 SPACE = "{http://www.w3.org/2000/svg}"
@@ -66,6 +70,14 @@ def test_every_plate_that_a_rectangle_can_hold_is_drawn() -> None:
     x = pg.Poisson("x", loads[0] @ rates[0], dims=("doc", "term"))
     y = pg.Poisson("y", loads[1] @ rates[1], dims=("user", "item"))
     assert set(frames(pg.Network(x, y, sizes={"topic": 3}))) == {"topic"}
+    assert frames(pg.Network(pg.Poisson("x", pg.Gamma("rate", 1, 1)))) == {}
+    theta = pg.Gamma("theta", 1, pg.Gamma("c", 2, 2, dims="doc"), dims=("doc", "topic"))
+    kinds = [pg.Poisson(f"x{over}", pg.Dirichlet(over, 0.5, over=over, **topics) @ theta,
+                        dims=("doc", over)) for over in ("term", "pixel")]  # fmt: skip
+    kinds.append(pg.BernoulliPoisson(
+        "z", pg.Gamma("w", 2, 2, dims=("label", "topic")) @ theta, dims=("doc", "label")
+    ))  # fmt: skip
+    assert set(frames(pg.Network(*kinds, sizes={"topic": 3}))) >= {"doc", "term", "pixel", "label"}
     deep = pg.Gamma("deep", 1.0, 1.0, dims="user")
     z = pg.Poisson("z", deep, dims="user")
     assert set(frames(pg.Network(pg.Poisson("x", 1.0 * rates[0], dims=("doc", "topic")), z,
@@ -115,12 +127,72 @@ def test_arrows_do_not_cross(build) -> None:
             assert not crosses(one, other)
 
 
-def test_the_plate_is_that_of_the_documents() -> None:
-    assert find_plate(pg.zoo.pgbn([3, 2])) == "doc"
-    assert find_plate(COMPOSITIONS["multimodal"]()) == "doc"
-
-
 def test_what_stands_in_the_first_row_only_says_so() -> None:
+    assert "previous time" in texts(COMPOSITIONS["pgds"]().plot(), "label")
+    assert "previous time" not in texts(COMPOSITIONS["pfa"]().plot(), "label")
     picture = str(pg.zoo.gamma_markov_chain(2).plot())
     assert ">shape at time = 1</text>" in picture
     assert ">shape at time = 1</text>" not in str(pg.zoo.pgbn([2]).plot())
+
+
+def texts(picture: Picture, kind: str) -> list[str]:
+    root = ElementTree.fromstring(str(picture))
+    return [t.text or "" for t in root.iter(f"{SPACE}text") if t.get("class") == kind]
+
+
+def test_every_node_and_role_is_drawn_spoken_and_inside(network: pg.Network) -> None:
+    picture = network.plot()
+    titles, labels = texts(picture, "title"), texts(picture, "label")
+    assert len(titles) == len(network)
+    assert all(any(title.endswith(name) for title in titles) for name in network.nodes)
+    for _, _, data in network.graph.edges(data=True):
+        slots = ", ".join(dict.fromkeys(data["slots"]))
+        assert slots in [label.split(" at ")[0] for label in labels]
+    root = ElementTree.fromstring(str(picture))
+    rects = list(root.iter(f"{SPACE}rect"))
+    assert [rect.get("class") for rect in rects].count("node observed") == len(network.observed)
+    assert root.get("aria-label")
+    assert sum(bool(g.get("aria-label")) for g in root.iter(f"{SPACE}g")) == len(network)
+    for rect in rects:
+        x, y, wide, tall = (float(rect.get(n, 0)) for n in ("x", "y", "width", "height"))
+        assert min(x, y) >= 0
+        assert x + wide <= float(root.get("width", 0))
+        assert y + tall <= float(root.get("height", 0))
+
+
+def test_names_are_escaped() -> None:
+    text = str(COMPOSITIONS["odd_names"]().plot())
+    assert "<b>" not in text
+    assert "50%_&amp;&lt;b&gt;" in text
+
+
+def test_bars_outside_of_the_band_are_red() -> None:
+    share = np.full(4, 0.25)
+    counts = {"good <a>": np.array([26, 25, 24, 25]), "bad": np.array([70, 10, 10, 10])}
+    picture = str(rank_histograms(counts, dict.fromkeys(counts, share)))
+    ElementTree.fromstring(picture)
+    assert picture.count("#b3261e") == 4
+    assert "good &lt;a&gt;: 26, 25, 24, 25" in picture
+
+
+def test_a_failed_save_keeps_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    target = tmp_path / "net.svg"
+    target.write_text("old")
+
+    def refuse(self: Path, other: Path) -> None:
+        raise OSError("disk is full")
+
+    monkeypatch.setattr(Path, "replace", refuse)
+    with pytest.raises(pg.PgbnError, match=r"net.svg: could not be written .disk is full"):
+        pg.zoo.pgbn([3]).plot().save(target)
+    assert target.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [target]
+    monkeypatch.undo()
+    picture = pg.zoo.pgbn([3]).plot()
+    picture.save(target)
+    assert target.read_text(encoding="utf-8") == str(picture) == picture._repr_svg_()
+    for path in ("", "."):
+        with pytest.raises(pg.PgbnError, match=r"path=.*: give the name of a file for the picture"):
+            picture.save(path)
+    with pytest.raises(pg.PgbnError, match=r"nowhere.net.svg: could not be written"):
+        pg.zoo.pgbn([3]).plot().save(tmp_path / "nowhere" / "net.svg")
