@@ -20,7 +20,7 @@ import pgbn
 from pgbn import Draws, Event, Network
 from pgbn.evaluation import HeldOut
 from tests.engine.rows import test_infer
-from tests.evaluation import test_prediction, test_row_likelihood
+from tests.evaluation import test_log_likelihood, test_row_likelihood
 from tests.helpers.models import sizes_of, zoo_models
 from tests.helpers.wider_models import wider_models
 
@@ -70,7 +70,7 @@ def same(one: Draws, two: Draws) -> None:
 def test_the_laws_are_compared_for_every_model() -> None:
     """The tests that the docstring names leave none out but those that have no such law."""
     assert {*test_infer.LOCAL, *IN_TIME} == set(MODELS)
-    assert list(test_prediction.MODELS) == list(MODELS)
+    assert list(test_log_likelihood.MODELS) == list(MODELS)
     exact = {"lda"}  # a multinomial, compared with exact sums there
     assert {*test_row_likelihood.BY_ROW, *IN_TIME, *exact, "hdp_lda"} == set(MODELS)
 
