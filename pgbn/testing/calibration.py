@@ -102,11 +102,17 @@ def sbc(
     `geweke`, whose other arguments are the same here.
     """
     check_network(network, sizes, "sbc", broken)
+
+    def begun(seed: int) -> Chain:
+        chain = Chain.replicated(network, sizes or {}, simulations, seed, layer1, threads)
+        refuse_large_counts(chain, "sbc", LARGEST_RATE)
+        return chain
+
     if thin is None:
-        thin = _forgotten(
-            _begun(network, sizes, simulations, (seed + 1) % 2**64, layer1, threads, None)
-        )
-    chain = _begun(network, sizes, simulations, seed, layer1, threads, broken)
+        thin = _forgotten(begun((seed + 1) % 2**64))
+    chain = begun(seed)
+    if broken is not None:
+        broken(chain)
     truth = _hidden(chain)
     below = {name: np.zeros(simulations, np.int64) for name in truth}
     ties = np.random.default_rng(seed)
@@ -116,22 +122,6 @@ def sbc(
             equal = (value == truth[name]) & (ties.random(simulations) < 0.5)
             below[name] += (value < truth[name]) | equal
     return CalibrationResult(below, draws, thin)
-
-
-def _begun(
-    network: Network,
-    sizes: Mapping[str, int] | None,
-    simulations: int,
-    seed: int,
-    layer1: str,
-    threads: int | None,
-    broken: Callable[[Chain], None] | None,
-) -> Chain:
-    chain = Chain.replicated(network, sizes or {}, simulations, seed, layer1, threads)
-    refuse_large_counts(chain, "sbc", LARGEST_RATE)
-    if broken is not None:
-        broken(chain)
-    return chain
 
 
 def _hidden(chain: Chain) -> dict[str, NDArray[np.float64]]:

@@ -67,10 +67,15 @@ def z_counts(
     if (observed[expected < 1e-9] > 0).any():
         return float("inf")  # what cannot be was drawn
     kept = expected > 5
-    chi2 = float(((observed - expected)[kept] ** 2 / expected[kept]).sum())
-    if kept.sum() < 2:
+    return _chi_square(observed[kept], expected[kept])
+
+
+def _chi_square(observed: NDArray[Any], expected: NDArray[Any]) -> float:
+    """χ² of classes as a normal score."""
+    if len(expected) < 2:
         return 0.0
-    return float(stats.norm.isf(max(stats.chi2.sf(chi2, kept.sum() - 1), 1e-300)))
+    chi2 = ((observed - expected) ** 2 / expected).sum()
+    return float(stats.norm.isf(max(stats.chi2.sf(chi2, len(expected) - 1), 1e-300)))
 
 
 # ---- edges --------------------------------------------------------------------------------------
@@ -277,12 +282,6 @@ def _z_classes(seen: Array, law: Array) -> float:
     if seen[law == 0].any():
         return float("inf")
     rare = expected < 5
-    known, found = (
-        np.append(expected[~rare], expected[rare].sum()),
-        np.append(seen[~rare], seen[rare].sum()),
-    )
-    kept = known > 0
-    if kept.sum() < 2:
-        return 0.0
-    chi2 = float(((found - known)[kept] ** 2 / known[kept]).sum())
-    return float(stats.norm.isf(max(stats.chi2.sf(chi2, kept.sum() - 1), 1e-300)))
+    known = np.append(expected[~rare], expected[rare].sum())
+    found = np.append(seen[~rare], seen[rare].sum())
+    return _chi_square(found[known > 0], known[known > 0])
