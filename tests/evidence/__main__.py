@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from pgbn.testing import check_conjugacy, geweke, mutants
-from tests.helpers.network_trials import outcome
+from tests.helpers.random_networks import outcome
 
 from .matrix import MOST, Entry, entries, examine
 from .networks import NO_CONJUGACY, models_of_the_zoo, networks

@@ -11,8 +11,7 @@ from itertools import islice
 import pytest
 
 import pgbn
-from tests.helpers.network_trials import check_refusal, examine, is_seen
-from tests.helpers.random_networks import draft
+from tests.helpers.random_networks import check_refusal, draft, examine, is_seen
 
 CASES = [draft(number) for number in range(75)]
 ACCEPTED = [case for case in CASES if case.network is not None][:50]
