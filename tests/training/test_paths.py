@@ -1,7 +1,9 @@
-"""Every verb that takes a path says so when it gets none, before any work."""
+"""Paths of all that writes and reads: what is no path is named, and a callback may go elsewhere."""
 
 from __future__ import annotations
 
+import os
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,15 +18,26 @@ from pgbn.corpus import read_corpus
 X = np.random.default_rng(0).poisson(0.5, (12, 6))
 NET = zoo.pgbn([3])
 MODEL = pgbn.TrainedNetwork.of_topics(phi=(np.full((2, 6), 1 / 6),), r=np.ones(2), c=np.ones(1))
-VERBS: dict[str, Callable[[Any], Any]] = {
+FEW: dict[str, Any] = {"burn_in": 1, "threads": 1}
+WRITERS: dict[str, Callable[..., Any]] = {
+    "sample": lambda path, away=None: NET.sample(
+        {"x": X}, draws=3, chains=2, save=path, minutes=0, callback=away, **FEW
+    ),
+    "train": lambda path, away=None: pgbn.checkpoint.train(
+        X, path, 3, 1, collect=3, sweeps=2, share=1e9, callback=away, **FEW
+    ),
+    "train_minibatch": lambda path, away=None: pgbn.train_minibatch(
+        X, [3], batch_size=4, steps=4, save=path, minutes=1e-9, callback=away, progress=False
+    ),
+    "transform_to": lambda path, away=None: pgbn.transform_to(
+        MODEL, X, path, samples=1, progress=away, **FEW
+    ),
+    "build": lambda path, away=None: pgbn.Corpus.build(X, path, block_rows=4, progress=away),
+}
+METHODS = WRITERS | {
     "save": lambda path: pgbn.save(MODEL, path),
     "load": pgbn.load,
     "resume": pgbn.resume,
-    "sample": lambda path: NET.sample({"x": X}, burn_in=1, draws=1, save=path),
-    "train": lambda path: pgbn.checkpoint.train(X, path, 3, 1, burn_in=1, collect=1),
-    "train_minibatch": lambda path: pgbn.train_minibatch(X, [3], batch_size=4, save=path),
-    "transform_to": lambda path: pgbn.transform_to(MODEL, X, path),
-    "build": lambda path: pgbn.Corpus.build(X, path),
     "open": pgbn.Corpus.open,
     "read": read_corpus,
     "report": lambda path: MODEL.report(path),
@@ -32,19 +45,44 @@ VERBS: dict[str, Callable[[Any], Any]] = {
 }
 
 
-@pytest.mark.parametrize("verb", VERBS)
+@pytest.mark.parametrize("name", METHODS)
 @pytest.mark.parametrize("path", [3, b"x", "", "a\0b", "\ud800", "a" * 300, [], float("nan")])
-def test_what_is_no_path_is_named(verb: str, path: Any) -> None:
+def test_what_is_no_path_is_named(name: str, path: Any) -> None:
     with pytest.raises(pgbn.PgbnError, match=r"(path|folder|save)=") as error:
-        VERBS[verb](path)
+        METHODS[name](path)
     assert len(str(error.value)) < 200
+
+
+@pytest.mark.parametrize("name", WRITERS)
+def test_a_callback_that_goes_to_another_folder(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All is written to the folder that was named at the beginning."""
+    monkeypatch.chdir(tmp_path)
+    other = tmp_path / "other"
+    other.mkdir()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", pgbn.PgbnWarning)
+        made = "made.npy" if name == "transform_to" else "made"
+        WRITERS[name](made, lambda *event: os.chdir(other))
+    assert list(other.iterdir()) == []
+    target = tmp_path / made
+    assert np.load(target).any() if name == "transform_to" else pgbn.load(target) is not None
+
+
+def test_the_folder_that_one_is_in_is_gone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+    with pytest.raises(pgbn.PgbnError, match="'made': the folder that one is in is gone"):
+        WRITERS["train"]("made")
 
 
 def test_no_model_takes_the_place_of_a_corpus(tmp_path: Path) -> None:
     corpus = pgbn.Corpus.build(X, tmp_path / "corpus")
-    for verb in ("save", "sample", "train", "train_minibatch"):
+    for name in ("save", "sample", "train", "train_minibatch"):
         with pytest.raises(pgbn.PgbnError, match=r"holds a corpus|something saved|another corpus"):
-            VERBS[verb](tmp_path / "corpus")
+            METHODS[name](tmp_path / "corpus")
     assert (pgbn.Corpus.open(tmp_path / "corpus").counts != corpus.counts).nnz == 0
     with pytest.raises(pgbn.StorageError, match=r"nothing to resume: it holds a finished corpus"):
         pgbn.resume(tmp_path / "corpus")
@@ -56,7 +94,6 @@ def test_resume_of_minibatches_says_how_to_go_on(tmp_path: Path) -> None:
             raise KeyError
 
     with pytest.raises(KeyError):
-        pgbn.train_minibatch(X, [3], batch_size=4, steps=3, save=tmp_path / "m", minutes=1e-9,
-                             callback=stop, progress=False)  # fmt: skip
+        WRITERS["train_minibatch"](tmp_path / "m", stop)
     with pytest.raises(pgbn.StorageError, match=r"call pgbn\.train_minibatch again"):
         pgbn.resume(tmp_path / "m")

@@ -1,4 +1,4 @@
-"""Steps of the learner: averages as their formula says, and the posterior where it is exact."""
+"""The learner: roles of nodes by the graph alone, what rows say, and steps with their law."""
 
 from __future__ import annotations
 
@@ -7,14 +7,92 @@ import pytest
 import scipy.sparse as sp
 
 import pgbn
-from pgbn.training.minibatch.learner import Learner, Pace
+from pgbn.errors import NetworkError
+from pgbn.training.minibatch.learner import Learner, Pace, find_roles, hear
 
 PRIORS = {"p_prior": (3.0, 4.0), "c0_prior": (4.0, 4.0), "gamma0_prior": (4.0, 2.0), "eta": 0.8}
 ROWS, TERMS = 6, 4
+X = sp.csr_array(np.random.default_rng(0).poisson(1.0, (30, 8)))
 
 
 def tiny(widths: tuple[int, ...]) -> pgbn.Network:
     return pgbn.zoo.pgbn(widths, c_prior=(4.0, 4.0), **PRIORS)
+
+
+def test_the_roles_of_a_belief_network() -> None:
+    roles = find_roles(pgbn.zoo.pgbn((4, 3), link="gamma"), "doc")
+    assert set(roles.shared) == {"phi1", "phi2", "r", "gamma0", "c0", "noise"}
+    assert set(roles.proportions) == {"phi1", "phi2"}
+    assert set(roles.received) == {"r", "noise"}
+    assert roles.above is not None
+    assert set(roles.above.free) == {"r", "gamma0", "c0", "noise"}
+
+
+def test_a_network_of_the_users_own() -> None:
+    a = pgbn.Gamma("a", 1.0, 1.0)
+    theta = pgbn.Gamma("theta", a, 1.0, dims=("page", "topic"))
+    phi = pgbn.Dirichlet("phi", 0.1, over="word", dims="topic")
+    x = pgbn.Poisson("x", phi @ theta, dims=("page", "word"))
+    roles = find_roles(pgbn.Network(x, sizes={"topic": 3}), "page")
+    assert (roles.proportions, roles.received) == (("phi",), ("a",))
+
+
+def test_what_has_no_step_is_named() -> None:
+    eta = pgbn.Gamma("eta", 1.0, 1.0)
+    theta = pgbn.Gamma("theta", 1.0, 1.0, dims=("doc", "topic"))
+    phi = pgbn.Dirichlet("phi", eta, over="term", dims="topic")
+    x = pgbn.Poisson("x", phi @ theta, dims=("doc", "term"))
+    with pytest.raises(NetworkError, match="the concentration of phi depends on eta"):
+        find_roles(pgbn.Network(x, sizes={"topic": 3}), "doc")
+    odds = pgbn.BetaOdds("odds", 1.0, 1.0)
+    theta = pgbn.Gamma("theta", 1.0, odds, dims=("doc", "topic"))
+    phi = pgbn.Dirichlet("phi", 0.1, over="term", dims="topic")
+    x = pgbn.Poisson("x", phi @ theta, dims=("doc", "term"))
+    with pytest.raises(NetworkError, match="odds is a BetaOdds, which has no stochastic step"):
+        find_roles(pgbn.Network(x, sizes={"topic": 3}), "doc")
+
+
+@pytest.mark.parametrize("link", ["poisson", "bernoulli"])
+def test_counts_are_all_heard_and_shared_values_stay(link) -> None:
+    network = pgbn.zoo.pgbn((4, 3), link=link)
+    data = X if link == "poisson" else sp.csr_array((X > 0).astype(int))
+    first = network.chain({"x": data}, seed=1, layer1="blocked")
+    values = {name: np.array(first.values[name]) for name in ("phi1", "phi2", "r", "gamma0", "c0")}
+    found = hear(network, find_roles(network, "doc"), {"x": data}, values, 5, (2, 3))
+    count, _ = found.received["phi1"]
+    assert count.shape == (4, 8)
+    if link == "poisson":
+        np.testing.assert_allclose(count.sum(axis=0), X.sum(axis=0))
+    else:  # at least one count behind every 1
+        assert (count.sum(axis=0) >= data.sum(axis=0)).all()
+    count, exposure = found.received["r"]
+    assert count.shape == exposure.shape == (3,)
+    assert 0 < count.sum() <= found.received["phi2"][0].sum() <= found.received["phi1"][0].sum()
+    assert (exposure > 0).all()
+    for name, value in values.items():
+        np.testing.assert_array_equal(found.chain.values[name], value)
+
+
+def test_the_exposure_is_that_of_the_formula() -> None:
+    """Of one layer, q = Σ_j ln(1 + 1/c_j), averaged over sweeps."""
+    network = pgbn.zoo.pfa(3)
+    first = network.chain({"x": X}, seed=1, layer1="blocked")
+    values = {name: np.array(first.values[name]) for name in ("phi1", "r", "gamma0", "c0")}
+    found = hear(network, find_roles(network, "doc"), {"x": X}, values, 5, (4, 1))
+    rates = found.chain.values["p2"]
+    np.testing.assert_allclose(found.received["r"][1], np.log1p(1.0 / rates).sum(), rtol=1e-12)
+
+
+def test_layers_above_the_data_take_their_steps_as_often_as_there_are_layers() -> None:
+    network = pgbn.zoo.pgbn((4, 3, 2))
+    first = network.chain({"x": X}, seed=1, layer1="partial")
+    roles = find_roles(network, "doc")
+    values = {name: np.array(first.values[name]) for name in roles.shared}
+    found = hear(network, roles, {"x": X}, values, 5, (1, 1)).chain.schedule.names
+    expected = [step.name for step in first.schedule if step.node not in roles.shared]
+    above = [n for n in expected if n != "counts(x)"]
+    assert found == [*expected, *above, *above]
+    network.with_order([*network.schedule.names, *above, *above])  # no step reads what is stale
 
 
 def test_steps_shrink_as_they_say() -> None:
@@ -24,7 +102,6 @@ def test_steps_shrink_as_they_say() -> None:
 
 
 def test_averages_of_what_was_heard() -> None:
-    X = sp.csr_array(np.random.default_rng(0).poisson(1.0, (12, 5)))
     learner = Learner(tiny((3,)), "doc", 1, Pace(1.0, 1.0, 1.0, 1, 2))
     received = [learner.step({"x": X}, 2.0).received for _ in range(3)]
     mean = sum(each["phi1"][0] for each in received) / 3  # ε = 1, 1/2, 1/3
@@ -37,7 +114,6 @@ def test_averages_of_what_was_heard() -> None:
 
 def test_draws_are_given_the_averages() -> None:
     """Of φ ~ Dir(η + M), by its mean and variance; the same for the same step, and not a step."""
-    X = sp.csr_array(np.random.default_rng(0).poisson(1.0, (12, 5)))
     learner = Learner(tiny((3, 2)), "doc", 1, Pace(0.2, 10.0, 0.6, 1, 2))
     learner.step({"x": X}, 2.0)
     values = {name: np.array(value) for name, value in learner.values.items()}

@@ -1,9 +1,13 @@
-"""Training on minibatches: results that can be used, the same bits, errors."""
+"""Training on minibatches: the order of rows, results, checkpoints, errors."""
 
 from __future__ import annotations
 
 import os
+import shutil
 import signal
+from collections.abc import Callable
+from itertools import islice
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,8 +16,12 @@ import scipy.sparse as sp
 
 import pgbn
 from pgbn.errors import DataError, PgbnWarning, StorageError
+from pgbn.storage import archive
 from pgbn.storage.stopping import Interrupted
+from pgbn.training.minibatch import train
 from pgbn.training.minibatch.learner import Learner
+from pgbn.training.minibatch.train import minibatches, shuffled
+from tests.helpers.saved_kinds import DATA, MINIBATCH, read_body, sign, write_group, write_minibatch
 
 RNG = np.random.default_rng(0)
 TOPICS = RNG.dirichlet(np.full(20, 0.1), 4)
@@ -146,3 +154,122 @@ def test_wrong_data() -> None:
         pgbn.train_minibatch(-X, (4, 3), **SHORT)
     with pytest.warns(PgbnWarning, match="X has no counts"):
         pgbn.train_minibatch(0 * X, (4, 3), **SHORT)
+
+
+# ---- rows in shuffled order: each once an epoch, by the seed alone, from any minibatch on ----
+
+
+ROWS = 53
+
+
+@pytest.fixture(params=["memory", "folder"])
+def corpus(request, tmp_path, monkeypatch) -> pgbn.Corpus:
+    X = sp.csr_array(np.arange(1, ROWS + 1)[:, None])  # a row tells its number
+    if request.param == "memory":
+        return pgbn.Corpus(X, None, [])
+    monkeypatch.setattr(train, "TOGETHER", 3)
+    return pgbn.Corpus.build(X, tmp_path / "corpus", block_rows=5)
+
+
+def numbers(batches) -> np.ndarray:
+    return np.concatenate([batch.toarray()[:, 0] for batch in batches])
+
+
+def test_an_epoch_has_every_row_once_and_the_next_another_order(corpus) -> None:
+    found = numbers(islice(minibatches(corpus, 10, seed=1), 11))[: 2 * ROWS]
+    first, second = found[:ROWS], found[ROWS:]
+    assert sorted(first) == sorted(second) == list(range(1, ROWS + 1))
+    assert (first != second).sum() > ROWS / 2
+    assert (first != np.arange(1, ROWS + 1)).sum() > ROWS / 2
+    other = numbers(islice(minibatches(corpus, 10, seed=2), 6))[:ROWS]
+    assert (first != other).any()
+
+
+@pytest.mark.parametrize("start", [0, 1, 5, 9, 40])
+def test_minibatches_from_any_one_on(corpus, start) -> None:
+    whole = numbers(islice(minibatches(corpus, 7, seed=3), start + 12))
+    part = numbers(islice(minibatches(corpus, 7, seed=3, start=start), 12))
+    np.testing.assert_array_equal(part, whole[7 * start :])
+
+
+def test_orders_are_uniform() -> None:
+    """Each of the 6 orders of 3 about as often: χ² with 5 degrees of freedom."""
+    found = [tuple(shuffled(3, 9, number)) for number in range(6000)]
+    counts = np.array([found.count(each) for each in set(found)])
+    assert counts.size == 6
+    assert ((counts - 1000) ** 2 / 1000).sum() < 25  # P < 1.4e-4
+
+
+# ---- checkpoints that were forged, with checksums that are right ----
+
+
+@pytest.fixture(scope="module")
+def stopped(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = tmp_path_factory.mktemp("stopped")
+    write_minibatch(place)
+    return place / "minibatch"
+
+
+def forged(stopped: Path, change: Callable[[Any, dict[str, Any]], Any], place: Path) -> Path:
+    target = place / "minibatch"
+    shutil.copytree(stopped, target)
+    body = read_body(target)
+    arrays = {name: np.array(a) for name, a in archive.read_arrays(target, body, "state").items()}
+    change(body["content"]["object"], arrays)
+    write_group(target, body, "state", arrays)
+    sign(target, body)
+    return target
+
+
+def go_on(folder: Path) -> Any:
+    return pgbn.train_minibatch(DATA, [3, 2], **MINIBATCH, save=folder)
+
+
+def test_it_goes_on_where_it_was(stopped: Path, tmp_path: Path) -> None:
+    again = go_on(forged(stopped, lambda content, arrays: None, tmp_path))
+    whole = pgbn.train_minibatch(DATA, [3, 2], **MINIBATCH)
+    assert np.array_equal(again.phi[0], whole.phi[0])
+    assert np.array_equal(again.draws["r"], whole.draws["r"])
+
+
+CHANGES: dict[str, Callable[[Any, dict[str, Any]], Any]] = {
+    "steps, all done": lambda content, arrays: content.update(steps=6),
+    "steps, negative": lambda content, arrays: content.update(steps=-1),
+    "steps, endless": lambda content, arrays: content.update(steps=float("inf")),
+    "draws, more than there are": lambda content, arrays: content.update(kept=10**12),
+    "values, of a shape": lambda content, arrays: arrays.update({"values/phi1": np.ones((3, 8))}),
+    "values, none": lambda content, arrays: arrays.pop("values/r"),
+    "values, NaN": lambda content, arrays: arrays["values/r"].fill(np.nan),
+    "values, whole": lambda content, arrays: arrays.update({"values/r": np.ones(2, np.int64)}),
+    "counts, of a shape": lambda content, arrays: arrays.update({"counts/phi2": np.ones(3)}),
+    "counts, negative": lambda content, arrays: arrays["counts/phi1"].fill(-1.0),
+    "counts, huge": lambda content, arrays: arrays["counts/phi1"].fill(1e300),
+    "exposures, infinite": lambda content, arrays: arrays["exposures/r"].fill(np.inf),
+    "exposures, none": lambda content, arrays: arrays.pop("exposures/phi1"),
+    "sums, of a shape": lambda content, arrays: arrays.update({"sum/phi1": np.ones((2, 9))}),
+    "sums, of ten steps": lambda content, arrays: arrays["sum/phi1"].__imul__(10.0),
+    "draws, of a shape": lambda content, arrays: arrays.update({"kept/0/phi1": np.ones((2, 9))}),
+    "rows, none": lambda content, arrays: arrays.pop("rows"),
+    "rows, of one": lambda content, arrays: arrays.update({"rows": np.ones(3)}),
+}
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_what_no_learner_has_is_refused_before_any_step(
+    stopped: Path, name: str, tmp_path: Path
+) -> None:
+    """Some of it ended in errors of numpy, some in NaN, and some was believed."""
+    with pytest.raises(
+        pgbn.StorageError, match=r"minibatch: .*damaged|not what this pgbn can read"
+    ):
+        go_on(forged(stopped, CHANGES[name], tmp_path))
+
+
+@pytest.mark.parametrize("settings", [3, "a", [], {}, None])
+def test_settings_of_another_kind(stopped: Path, settings: Any, tmp_path: Path) -> None:
+    folder = forged(stopped, lambda place, arrays: None, tmp_path)
+    body = read_body(folder)
+    body["content"].update(settings=settings, record=settings)
+    sign(folder, body)
+    with pytest.raises(pgbn.DataError, match="there is another minibatch"):
+        go_on(folder)
