@@ -21,6 +21,13 @@ from tests.helpers.short_training import QUICK, X, no_work
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
+        ({"depth": 0}, "depth=0"),
+        ({"max_width": 2.5}, "max_width=2.5"),
+        ({"link": "probit"}, "link='probit'"),
+        ({"seed": -3}, "seed=-3"),
+        ({"burn_in": [5]}, "one for each of 2 layers"),
+        ({"collect": 0}, "collect=0"),
+        ({"eta": -1.0}, "eta=-1.0"),
         ({"eta": [0.1, np.inf]}, r"eta=\[0.1, inf\]"),
         ({"eta": np.nan}, "eta=nan"),
         ({"eta": [0.1, 0.1, 0.1]}, r"eta=\[0.1, 0.1, 0.1\]: .*each of 2 layers"),
@@ -32,18 +39,9 @@ from tests.helpers.short_training import QUICK, X, no_work
     ],
 )
 def test_numbers_are_checked_first(arguments: dict[str, Any], message: str) -> None:
-    with pytest.raises(DataError, match=message):
-        pgbn.train_layerwise(X, 3, 2, callback=no_work, **QUICK | arguments)
-
-
-def test_arrays_give_a_number_for_each_layer() -> None:
-    one, two = (
-        pgbn.train_layerwise(X, 3, 2, eta=make([0.1, 0.2]), burn_in=make([3, 2]),
-                             collect=make([2, 1]), min_width=1, progress=False)
-        for make in (list, np.array)
-    )  # fmt: skip
-    assert two.deepest.eta == (0.1, 0.2)
-    assert np.array_equal(one.deepest.r, two.deepest.r)
+    settings = {"max_width": 3, "depth": 2, "callback": no_work, **QUICK, **arguments}
+    with pytest.raises(pgbn.PgbnError, match=message):
+        pgbn.train_layerwise(X, **settings)
 
 
 def test_what_was_trained_so_far_has_the_eta_of_its_layers() -> None:
@@ -73,7 +71,8 @@ def test_train_layerwise_and_settings_have_the_same_arguments() -> None:
 
 def test_settings_are_complete_and_survive_json() -> None:
     priors = pgbn.Priors(c=(2.0, 3.0))
-    settings = Settings(9, 2, burn_in=np.array([3, 2]), collect=range(4, 6), priors=priors)
+    settings = Settings(9, np.float64(2), burn_in=np.array([3, 2]), collect=range(4, 6),
+                        priors=priors)  # fmt: skip
     assert (settings.eta, settings.burn_in, settings.collect) == ((0.05, 0.05), (3, 2), (4, 5))
     content = json.loads(json.dumps(settings.content()))
     assert (content["eta"], content["burn_in"]) == (0.05, [3, 2])
@@ -92,11 +91,6 @@ def test_settings_of_the_first_layers() -> None:
     settings = Settings(9, 3, eta=[0.1, 0.2, 0.3], burn_in=[3, 2, 1], collect=4)
     assert settings.first(2) == Settings(9, 2, eta=[0.1, 0.2], burn_in=[3, 2], collect=4)
     assert settings.first(3) == settings
-
-
-def test_a_whole_depth_may_be_a_float() -> None:
-    assert Settings(8, 2.0, burn_in=2, collect=[3, 4]).collect == (3, 4)  # type: ignore[arg-type]
-    assert Settings(8, np.float64(2)).depth == 2  # type: ignore[arg-type]
 
 
 # ---- budgets ------------------------------------------------------------------------------

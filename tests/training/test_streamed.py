@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -25,16 +26,45 @@ X[7] = 0
 MODEL = pgbn.TrainedNetwork.of_topics(
     phi=(RNG.dirichlet(np.ones(12), 4), RNG.dirichlet(np.ones(4), 3)), r=np.ones(3), c=np.ones(2)
 )
-SWEEPS = {"burn_in": 3, "samples": 4, "seed": 5}
+SWEEPS: dict[str, Any] = {"burn_in": 3, "samples": 4, "seed": 5}
 
 
 class Stopped(Exception):
     """A process that ends."""
 
 
+@pytest.fixture
+def corpus(tmp_path: Path) -> pgbn.Corpus:
+    return pgbn.Corpus.build(X, tmp_path / "corpus", block_rows=8)
+
+
+def stop(path: Path, corpus: pgbn.Corpus, at: int = 24) -> None:
+    """Leave a call after some rows."""
+
+    def progress(done: int, total: int) -> None:
+        assert total == 50
+        if done >= at:
+            raise Stopped
+
+    with pytest.raises(Stopped):
+        pgbn.transform_to(MODEL, corpus, path, progress=progress, **SWEEPS)
+    assert not path.exists()
+
+
+def finish(path: Path, documents: Any, **settings: Any) -> list[int]:
+    """The rows that were done after each block of a call to the end, which gives the features of
+    all documents at one go."""
+    seen: list[int] = []
+    found = pgbn.transform_to(MODEL, documents, path, **SWEEPS | settings,
+                              progress=lambda done, total: seen.append(done))  # fmt: skip
+    other = path.with_name("at_once.npy")
+    whole = pgbn.transform_to(MODEL, documents, other, **SWEEPS | settings)
+    np.testing.assert_array_equal(found, whole)
+    return seen
+
+
 @pytest.mark.parametrize("layer", [1, 2, None])
-def test_features_are_those_of_infer(tmp_path, layer) -> None:
-    corpus = pgbn.Corpus.build(X, tmp_path / "corpus", block_rows=8)
+def test_features_are_those_of_infer(tmp_path, corpus, layer) -> None:
     found = pgbn.transform_to(MODEL, corpus, tmp_path / "f.npy", layer=layer, dtype="float64",
                               **SWEEPS)  # fmt: skip
     with pytest.warns(pgbn.PgbnWarning, match="no known term"):
@@ -43,25 +73,6 @@ def test_features_are_those_of_infer(tmp_path, layer) -> None:
     np.testing.assert_array_equal(np.load(tmp_path / "f.npy"), whole)
     assert isinstance(found, np.memmap)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["corpus", "f.npy"]
-
-
-def test_a_stopped_run_goes_on(tmp_path) -> None:
-    corpus = pgbn.Corpus.build(X, tmp_path / "corpus", block_rows=8)
-
-    def stop(done: int, total: int) -> None:
-        assert total == 50
-        if done >= 24:
-            raise Stopped
-
-    with pytest.raises(Stopped):
-        pgbn.transform_to(MODEL, corpus, tmp_path / "f.npy", progress=stop, **SWEEPS)
-    assert not (tmp_path / "f.npy").exists()
-    seen: list[int] = []
-    found = pgbn.transform_to(MODEL, corpus, tmp_path / "f.npy",
-                              progress=lambda done, total: seen.append(done), **SWEEPS)  # fmt: skip
-    assert seen == [32, 40, 48, 50]
-    at_once = pgbn.transform_to(MODEL, X, tmp_path / "g.npy", **SWEEPS)
-    np.testing.assert_array_equal(found, at_once)
 
 
 KILLED = """
@@ -74,68 +85,42 @@ pgbn.transform_to(MODEL, pgbn.Corpus.open(corpus), path, **SWEEPS,
 """
 
 
-def test_a_killed_process_holds_no_lock_and_its_rows_are_continued(tmp_path) -> None:
-    corpus = pgbn.Corpus.build(X, tmp_path / "corpus", block_rows=8)
+@pytest.mark.parametrize("killed", [False, True])
+def test_a_stopped_or_killed_run_goes_on(tmp_path, corpus, killed) -> None:
     path = tmp_path / "f.npy"
-    command = [sys.executable, "-c", KILLED, str(tmp_path / "corpus"), str(path)]
-    assert subprocess.run(command, check=False).returncode == -signal.SIGKILL
-    seen: list[int] = []
-    found = pgbn.transform_to(MODEL, corpus, path, **SWEEPS,
-                              progress=lambda done, total: seen.append(done))  # fmt: skip
-    assert seen == [32, 40, 48, 50]
-    np.testing.assert_array_equal(found, pgbn.transform_to(MODEL, X, tmp_path / "g.npy", **SWEEPS))
+    if killed:
+        command = [sys.executable, "-c", KILLED, str(tmp_path / "corpus"), str(path)]
+        assert subprocess.run(command, check=False).returncode == -signal.SIGKILL
+    else:
+        stop(path, corpus)
+    assert finish(path, corpus) == [32, 40, 48, 50]
 
 
-def test_stopped_at_its_end_and_again_at_its_beginning(tmp_path, monkeypatch) -> None:
+def test_stopped_at_its_end_and_again_at_its_beginning(tmp_path, corpus, monkeypatch) -> None:
     """The note of the first call must not speak of rows that the second has only made room for."""
-    corpus = pgbn.Corpus.build(X, tmp_path / "corpus", block_rows=8)
-    path = tmp_path / "f.npy"
 
-    def stop(*ignored: object, **options: object) -> None:
+    def end(*ignored: object, **options: object) -> None:
         raise Stopped
 
-    with monkeypatch.context() as patched:
-        patched.setattr(streamed, "sync_folder", stop)
-        with pytest.raises(Stopped):
-            pgbn.transform_to(MODEL, corpus, path, **SWEEPS)
-    assert [each.name for each in (tmp_path / ".f.npy.work").iterdir()] == ["model.json"]
-    with monkeypatch.context() as patched:
-        patched.setattr(streamed, "infer", stop)
-        with pytest.raises(Stopped):
-            pgbn.transform_to(MODEL, corpus, path, **SWEEPS)
-    found = pgbn.transform_to(MODEL, corpus, path, **SWEEPS)
-    np.testing.assert_array_equal(found, pgbn.transform_to(MODEL, X, tmp_path / "g.npy", **SWEEPS))
+    for name in ("sync_folder", "infer"):
+        with monkeypatch.context() as patched:
+            patched.setattr(streamed, name, end)
+            with pytest.raises(Stopped):
+                pgbn.transform_to(MODEL, corpus, tmp_path / "f.npy", **SWEEPS)
+        if name == "sync_folder":
+            assert [f.name for f in (tmp_path / ".f.npy.work").iterdir()] == ["model.json"]
+    finish(tmp_path / "f.npy", corpus)
 
 
-def test_other_settings_begin_anew(tmp_path) -> None:
-    corpus = pgbn.Corpus.build(X, tmp_path / "corpus", block_rows=8)
-
-    def stop(done: int, total: int) -> None:
-        raise Stopped
-
-    with pytest.raises(Stopped):
-        pgbn.transform_to(MODEL, corpus, tmp_path / "f.npy", progress=stop, **SWEEPS)
-    seen: list[int] = []
-    pgbn.transform_to(MODEL, corpus, tmp_path / "f.npy", burn_in=3, samples=5,
-                      progress=lambda done, total: seen.append(done))  # fmt: skip
-    assert seen[0] == 8
-
-
-@pytest.mark.parametrize("other", ["rows", "columns", "blocks"])
-def test_other_documents_begin_anew(tmp_path, other) -> None:
+@pytest.mark.parametrize("other", ["settings", "rows", "columns", "blocks"])
+def test_other_settings_and_documents_begin_anew(tmp_path, corpus, other) -> None:
     """Documents in another order have the same shape, cells and tokens."""
-    corpus = pgbn.Corpus.build(X, tmp_path / "corpus", block_rows=8)
-
-    def stop(done: int, total: int) -> None:
-        if done >= 24:
-            raise Stopped
-
-    with pytest.raises(Stopped):
-        pgbn.transform_to(MODEL, corpus, tmp_path / "f.npy", progress=stop, **SWEEPS)
-    Y = {"rows": X[::-1], "columns": X[:, ::-1], "blocks": X}[other]
-    again = pgbn.Corpus.build(Y, tmp_path / "other", block_rows=10 if other == "blocks" else 8)
-    found = pgbn.transform_to(MODEL, again, tmp_path / "f.npy", **SWEEPS)
-    np.testing.assert_array_equal(found, pgbn.transform_to(MODEL, Y, tmp_path / "g.npy", **SWEEPS))
+    stop(tmp_path / "f.npy", corpus)
+    Y = {"rows": X[::-1], "columns": X[:, ::-1]}.get(other, X)
+    rows = 10 if other == "blocks" else 8
+    again = pgbn.Corpus.build(Y, tmp_path / "other", block_rows=rows)
+    more = {"samples": 5} if other == "settings" else {}
+    assert finish(tmp_path / "f.npy", again, **more)[0] == rows
 
 
 def forged(**change: object) -> Callable[[Path], None]:
@@ -150,20 +135,10 @@ def forged(**change: object) -> Callable[[Path], None]:
     lambda folder: (folder / "model.json").write_text("{}"),
     forged(blocks=float("inf")), forged(blocks=-2), forged(blocks=99), forged(documents=None),
 ])  # fmt: skip
-def test_what_is_not_as_it_was_left_is_done_anew(tmp_path, damage) -> None:
-    corpus = pgbn.Corpus.build(X, tmp_path / "corpus", block_rows=8)
-
-    def stop(done: int, total: int) -> None:
-        raise Stopped
-
-    with pytest.raises(Stopped):
-        pgbn.transform_to(MODEL, corpus, tmp_path / "f.npy", progress=stop, **SWEEPS)
+def test_what_is_not_as_it_was_left_is_done_anew(tmp_path, corpus, damage) -> None:
+    stop(tmp_path / "f.npy", corpus)
     damage(tmp_path / ".f.npy.work")
-    seen: list[int] = []
-    found = pgbn.transform_to(MODEL, corpus, tmp_path / "f.npy", **SWEEPS,
-                              progress=lambda done, total: seen.append(done))  # fmt: skip
-    assert seen[0] == 8
-    assert np.array_equal(found, pgbn.transform_to(MODEL, corpus, tmp_path / "g.npy", **SWEEPS))
+    assert finish(tmp_path / "f.npy", corpus)[0] == 8
 
 
 def test_a_link_in_the_place_of_the_folder_is_not_followed(tmp_path) -> None:
@@ -174,9 +149,8 @@ def test_a_link_in_the_place_of_the_folder_is_not_followed(tmp_path) -> None:
     assert not list((tmp_path / "mine").iterdir())
 
 
-def test_a_second_call_with_the_same_target_is_rejected(tmp_path) -> None:
+def test_a_second_call_with_the_same_target_is_rejected(tmp_path, corpus) -> None:
     """From another thread, or from this one; the file of the first has its own rows alone."""
-    corpus = pgbn.Corpus.build(X, tmp_path / "corpus", block_rows=8)
     path, rejected = tmp_path / "f.npy", []
 
     def second() -> None:
