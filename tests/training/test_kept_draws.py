@@ -21,9 +21,6 @@ def test_kept_sweeps_are_evenly_spread_and_end_with_the_last() -> None:
     assert [n for n in range(1, 11) if is_kept(n, 10, 3)] == [4, 7, 10]
     assert [n for n in range(1, 6) if is_kept(n, 5, 5)] == [1, 2, 3, 4, 5]
     assert not any(is_kept(n, 5, 0) for n in range(1, 6))
-
-
-def test_shares_of_sweeps() -> None:
     assert sweeps_each(500, 500, 1) == (500, 500)
     assert sweeps_each(100, 100, 20) == (10, 5)
     assert sweeps_each(4, 3, 20) == (4, 1)
@@ -53,10 +50,9 @@ def test_saved_stopped_and_resumed_with_their_draws(tmp_path) -> None:
     whole = train()
     pgbn.save(whole, tmp_path / "model")
     again = pgbn.load(tmp_path / "model")
-    arguments = {**QUICK, "keep_draws": 2}
     with pytest.raises(RuntimeError, match="power cut"):
-        pgbn.checkpoint.train(X, tmp_path / "run", 6, 2, sweeps=1, share=2.0,
-                              callback=cut_at(20), **arguments)  # fmt: skip
+        pgbn.checkpoint.train(X, tmp_path / "run", 6, 2, sweeps=1, share=2.0, keep_draws=2,
+                              callback=cut_at(20), **QUICK)  # fmt: skip
     resumed = pgbn.resume(tmp_path / "run", progress=False, threads=1)
     for found in (again, resumed):
         for one, other in zip(whole, found, strict=True):
@@ -95,24 +91,9 @@ def test_draws_predict_better_than_one() -> None:
     assert many.perplexity() < one.perplexity()
 
 
-REFUSED = {
-    "negative": (lambda: train(keep_draws=-1), ["keep_draws=-1", "at least 0"]),
-    "too many": (lambda: train(keep_draws=6), ["keep_draws=6", "collect=5"]),
-    "shape": (
-        lambda: pgbn.TrainedNetwork.of_topics(phi=(np.full((2, 2), 0.5),), r=np.ones(2), c=np.ones(1),
-                                    draws={"phi1": np.ones((3, 2, 2)), "r": np.ones((3, 1))}),
-        ["draws: r", "(3, 2)"],
-    ),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("name", REFUSED)
-def test_refused(name: str) -> None:
-    build, words = REFUSED[name]
-    check_refused(build, (pgbn.DataError,), words)
-
-
-def test_memory_is_asked_before_any_sweep(monkeypatch) -> None:
+def test_wrong_numbers_are_rejected_and_memory_is_asked_before_any_sweep(monkeypatch) -> None:
+    check_refused(lambda: train(keep_draws=-1), pgbn.DataError, ["keep_draws=-1", "at least 0"])
+    check_refused(lambda: train(keep_draws=6), pgbn.DataError, ["keep_draws=6", "collect=5"])
     monkeypatch.setattr(read_limits, "memory", lambda: 200_000)
     with pytest.raises(pgbn.DataError, match="keep_draws=500"):
         pgbn.train_layerwise(X, 6, 1, collect=500, keep_draws=500, progress=False)

@@ -1,5 +1,7 @@
 """Topics made one: what stays as it was, and that the chain goes on."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -81,25 +83,23 @@ def test_what_stays_as_it_was(model, layer):
         assert draws.shape[1:] == new[name].shape
 
 
-def test_a_topic_that_is_alone_stays_bit_for_bit(model):
+def test_a_topic_that_is_alone_stays_bit_for_bit_and_labels_go_along(model):
     merged = merge_topics(model, [(1, 3)], 2)
     np.testing.assert_array_equal(merged.phi[1][0], model.phi[1][0])
     np.testing.assert_array_equal(merged.state["phi2"][2], model.state["phi2"][2])
-
-
-def test_labels_go_along(model):
-    assert merge_topics(model, [(1, 3)], 2).labels == {(1, 0): "first", (2, 1): "one / three"}
+    assert merged.labels == {(1, 0): "first", (2, 1): "one / three"}
     assert merge_topics(model, [(0, 1)], 2).labels == {
         (1, 0): "first", (2, 0): "one", (2, 2): "three"}  # fmt: skip
 
 
 def test_a_model_without_a_state_or_weights(model):
-    from dataclasses import replace
-
     bare = replace(model.without_state(), weights=(), draws={})
     merged = merge_topics(bare, [(0, 1)], 1)
     assert merged.widths == (model.widths[0] - 1, *model.widths[1:])
     assert not merged.state
+    partly = replace(model, state={n: a for n, a in model.state.items() if n != "theta1"})
+    with pytest.raises(DataError, match=r"no value of theta1; .* model.without_state\(\)"):
+        merge_topics(partly, [(0, 1)])
 
 
 def test_groups_of_no_weight_are_averaged():
@@ -137,12 +137,3 @@ def test_traces_tell_what_is_from_before(model):
         assert network.widths == (started.widths[0] - merged,)
         assert network.traces["before_merging"].tolist() == marks
         assert network.traces["sweep"].tolist() == [2 * (n + 1) for n in range(len(marks))]
-
-
-def test_a_state_without_the_units_is_refused(model):
-    from dataclasses import replace
-
-    partly = replace(model, state={n: a for n, a in model.state.items() if n != "theta1"})
-    with pytest.raises(DataError, match=r"no value of theta1; .* model.without_state\(\)"):
-        merge_topics(partly, [(0, 1)])
-    assert merge_topics(partly.without_state(), [(0, 1)]).widths[0] == model.widths[0] - 1

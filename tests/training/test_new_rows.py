@@ -26,8 +26,9 @@ def test_no_batch_order_or_thread_changes_a_document(link):
     model = model_of(link)
     x = documents()
     x = {"poisson": x, "gamma": x * 0.5, "bernoulli": (x > 0).astype(int)}[link]
-    settings = {"burn_in": 5, "samples": 5, "seed": 9}
+    settings, before = {"burn_in": 5, "samples": 5, "seed": 9}, x.copy()
     whole = quiet(model, x, threads=1, **settings)
+    np.testing.assert_array_equal(x.toarray(), before.toarray())
     threaded = quiet(model, x, threads=2, **settings)
     order = np.random.default_rng(1).permutation(x.shape[0])
     shuffled = quiet(model, x[order], threads=2, **settings)
@@ -60,6 +61,9 @@ def test_layers_can_be_chosen():
     assert second.layers == {2: "theta2"}
     np.testing.assert_array_equal(second.proportions["theta2"], all_layers.proportions["theta2"])
     assert second.values == {}
+    for layer in (1, "2", [2]):
+        with pytest.raises(DataError, match="was not inferred"):
+            second.features(layer)
     assert all_layers.features().shape == (5, 9)
     np.testing.assert_array_equal(all_layers.features(3), all_layers.proportions["theta3"])
     np.testing.assert_allclose(all_layers.proportions["theta1"].sum(axis=1), 1.0)
@@ -107,37 +111,28 @@ def test_terms_that_are_rare_in_every_topic_are_labelled_by_ratios():
     assert found[0][0, 1] > 0.7
 
 
-def test_columns_beyond_the_vocabulary_are_dropped_and_reported():
-    model = model_of()
-    x = documents(6).toarray() + np.eye(6, TERMS, dtype=int)
-    wider = np.hstack([x, np.array([[1, 0, 2]] * 6)])
-    with pytest.warns(PgbnWarning, match="2 unknown terms with 18 counts"):
-        found = infer(model, wider, burn_in=3, samples=3)
-    assert (found.attributes["unknown_terms"], found.attributes["unknown_tokens"]) == (2, 18)
-    np.testing.assert_array_equal(found["theta1"], infer(model, x, burn_in=3, samples=3)["theta1"])
-
-
-def test_columns_are_matched_by_name():
-    model = model_of()
+def test_columns_go_by_position_or_name_and_others_are_dropped():
+    model, few = model_of(), {"burn_in": 3, "samples": 3}
     names = [f"w{v}" for v in range(TERMS)]
     x = documents(6).toarray() + np.eye(6, TERMS, dtype=int)
+    expected = infer(model, x, **few)["theta1"]
+    wider = np.hstack([x, np.array([[1, 0, 2]] * 6)])
+    with pytest.warns(PgbnWarning, match="2 unknown terms with 18 counts"):
+        found = infer(model, wider, **few)
+    assert (found.attributes["unknown_terms"], found.attributes["unknown_tokens"]) == (2, 18)
+    np.testing.assert_array_equal(found["theta1"], expected)
     order = np.random.default_rng(0).permutation(TERMS)
     shuffled = np.hstack([x[:, order], np.ones((6, 1), int)])
     terms = [*(names[v] for v in order), "never seen"]
-    with pytest.warns(PgbnWarning, match="1 unknown terms with 6 counts"):
-        found = infer(model, shuffled, burn_in=3, samples=3, terms=terms, vocabulary=names)
-    np.testing.assert_array_equal(found["theta1"], infer(model, x, burn_in=3, samples=3)["theta1"])
     columns = [{name: v for v, name in sorted(enumerate(given))[::-1]} for given in (terms, names)]
-    with pytest.warns(PgbnWarning, match="1 unknown terms with 6 counts"):
-        again = infer(model, shuffled, burn_in=3, samples=3, terms=columns[0],
-                      vocabulary=columns[1])  # fmt: skip
-    np.testing.assert_array_equal(again["theta1"], found["theta1"])
-    named = replace(model, vocabulary=names)
-    with pytest.warns(PgbnWarning, match="1 unknown terms with 6 counts"):
-        again = infer(named, shuffled, burn_in=3, samples=3, terms=terms)
-    np.testing.assert_array_equal(again["theta1"], found["theta1"])
-    aligned, _, _ = align_terms(shuffled, TERMS, terms, names)
-    np.testing.assert_array_equal(aligned.toarray(), x)
+    for known, given in (
+        (model, {"terms": terms, "vocabulary": names}),
+        (model, {"terms": columns[0], "vocabulary": columns[1]}),
+        (replace(model, vocabulary=names), {"terms": terms}),
+    ):
+        with pytest.warns(PgbnWarning, match="1 unknown terms with 6 counts"):
+            found = infer(known, shuffled, **few, **given)
+        np.testing.assert_array_equal(found["theta1"], expected)
 
 
 @pytest.mark.parametrize(
@@ -174,22 +169,12 @@ def test_bad_input_is_named(x, arguments, message):
 def test_masked_arrays_are_advised_only_where_they_work():
     """A chain imputes masked cells of counts; inference and other data do not."""
     x = np.full((2, TERMS), np.nan)
-    with pytest.raises(DataError, match="NaN values; give finite numbers"):
-        infer(model_of(), x)
-    with pytest.raises(DataError, match="NaN values; give finite numbers"):
-        infer(model_of(), sp.csr_array(x))
-    with pytest.raises(DataError, match="NaN values; give finite numbers"):
-        lda(2).chain({"x": x})
+    for call in (lambda: infer(model_of(), x), lambda: infer(model_of(), sp.csr_array(x)),
+                 lambda: lda(2).chain({"x": x})):  # fmt: skip
+        with pytest.raises(DataError, match="NaN values; give finite numbers"):
+            call()
     with pytest.raises(DataError, match="masked_array"):
         model_of().network().chain({"x": x})
-
-
-def test_features_of_a_layer_that_was_not_inferred():
-    found = quiet(model_of(widths=(4, 3)), documents(3), layers=[2.0], burn_in=1, samples=1)
-    assert found.layers == {2: "theta2"}
-    for layer in (1, "2", [2]):
-        with pytest.raises(DataError, match="was not inferred"):
-            found.features(layer)
 
 
 def test_warnings_point_at_the_users_line():
@@ -209,13 +194,6 @@ def test_warnings_point_at_the_users_line():
         with pytest.warns(PgbnWarning, match="no known term") as caught:
             run()
         assert caught[0].filename == __file__
-
-
-def test_input_is_not_changed():
-    x = documents(6)
-    before = x.copy()
-    quiet(model_of(), x, burn_in=1, samples=1)
-    np.testing.assert_array_equal(x.toarray(), before.toarray())
 
 
 # ---- unknown terms --------------------------------------------------------------------
