@@ -1,7 +1,9 @@
-"""`fit` of the estimators: what it refuses, what it tells, and what is left when it fails."""
+"""`fit`, `merge` and `partial_fit` of the estimators: what they reject and tell, and what is left
+when they fail or are stopped."""
 
 from __future__ import annotations
 
+import os
 import pickle
 import signal
 from pathlib import Path
@@ -20,18 +22,13 @@ from sklearn.utils.validation import check_is_fitted
 import pgbn
 from pgbn import PFA, PGBN
 from pgbn.errors import DataError, PgbnError
+from pgbn.estimators.pgbn import Reporter
+from pgbn.storage.stopping import Interrupted
 from tests.helpers.training import documents
 
 X = documents(60, 30).toarray()
 FAST: dict[str, Any] = {"burn_in": 3, "collect": 2, "transform_burn_in": 2,
                         "transform_samples": 2, "random_state": 0}  # fmt: skip
-
-
-def train_never(monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(*_: Any, **__: Any) -> None:
-        raise AssertionError("training began")
-
-    monkeypatch.setattr("pgbn.estimators.pgbn.train_settings", fail)
 
 
 # ---- data -----------------------------------------------------------------------------
@@ -93,22 +90,11 @@ def test_a_fitted_estimator_survives_a_failure() -> None:
 def test_settings_are_checked_before_training(
     parameters: dict[str, Any], complaint: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    train_never(monkeypatch)
+    monkeypatch.setattr(
+        "pgbn.estimators.pgbn.train_settings", lambda *_, **__: pytest.fail("training began")
+    )
     with pytest.raises(DataError, match=complaint):
         PGBN(**{**FAST, **parameters}).fit(X)
-
-
-def test_a_width_has_the_name_of_the_estimator() -> None:
-    with pytest.raises(DataError, match=r"^max_width=1000000000: "):
-        PGBN(10**9, **FAST).fit(X)
-    with pytest.raises(DataError, match=r"^width=1000000000: "):
-        PFA(10**9, **FAST).fit(X)
-
-
-def test_all_cores() -> None:
-    one = PFA(4, **FAST).fit(X)
-    all_cores = PFA(4, n_jobs=-1, **FAST).fit(X)
-    np.testing.assert_array_equal(all_cores.components_, one.components_)
 
 
 # ---- the rule that stops --------------------------------------------------------------
@@ -241,24 +227,6 @@ def test_the_names_of_a_data_frame_are_those_of_the_networks(tmp_path: Any) -> N
     assert model.set_params(warm_start=False).fit(X).training_.deepest.vocabulary is None
 
 
-@pytest.mark.parametrize("depth", [2, 3])
-def test_an_estimator_that_is_stopped_keeps_the_names(
-    depth: int, tmp_path: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    names = tuple(f"w{v}" for v in range(30))
-    pgbn.save(PGBN(8, 2, min_width=1, **FAST).fit(X), tmp_path, vocabulary=names)
-    model = pgbn.load(tmp_path).set_params(warm_start=True, depth=depth)
-
-    def interrupt(reporter: Any, event: pgbn.Progress) -> None:
-        signal.raise_signal(signal.SIGINT)
-
-    monkeypatch.setattr("pgbn.estimators.pgbn.Reporter.__call__", interrupt)
-    with pytest.raises(KeyboardInterrupt, match="keeps what was trained"):
-        model.fit(X)
-    assert [network.vocabulary for network in model.networks_] == [names] * depth
-    assert model.topics()[0].terms[0] in names
-
-
 # ---- budgets ------------------------------------------------------------------------------
 
 
@@ -290,6 +258,7 @@ def test_fit_takes_an_executor(tmp_path: Path) -> None:
     on_disk = PFA(4, executor=pgbn.Disk(tmp_path / "rows"), **FAST)
     again = clone(on_disk).fit(X)
     assert again.executor is on_disk.executor
+    np.testing.assert_array_equal(PFA(4, n_jobs=-1, **FAST).fit(X).components_, plain.components_)
     np.testing.assert_array_equal(again.components_, plain.components_)
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(again)).transform(X),
                                   plain.transform(X))  # fmt: skip
@@ -297,3 +266,171 @@ def test_fit_takes_an_executor(tmp_path: Path) -> None:
     assert pgbn.load(tmp_path / "model").executor is None
     with pytest.raises(DataError, match=r"n_jobs=2, executor=Disk\(.*: give one of them"):
         PFA(4, n_jobs=2, executor=on_disk.executor, **FAST).fit(X)
+
+
+# ---- what Ctrl-C leaves -----------------------------------------------------------------------
+
+
+def test_an_estimator_keeps_what_was_trained(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """And its priors, and the names of its terms; one that is killed in a sweep stays as it was."""
+    names = tuple(f"w{v}" for v in range(30))
+    stop_at, presses = 26, 1
+
+    def report(self: Any, progress: Any) -> None:
+        if progress.done == stop_at:
+            for _ in range(presses):
+                os.kill(os.getpid(), signal.SIGINT)
+
+    monkeypatch.setattr(Reporter, "__call__", report)
+    priors = pgbn.Priors(gamma0=(2.0, 3.0))
+    model = PGBN(5, 2, burn_in=10, collect=10, random_state=0, warm_start=True, priors=priors)
+    with pytest.raises(Interrupted, match=r"sweep 26 of 40; the estimator keeps"):
+        model.fit(X)
+    assert (len(model.widths_), model.n_iter_, model.link_) == (2, 26, "poisson")
+    assert model.training_.deepest.priors == priors
+    assert np.isfinite(model.transform(X)).all()
+    assert model.fit(X).n_iter_ == 36
+    pgbn.save(model, tmp_path, vocabulary=names)
+    again, stop_at = pgbn.load(tmp_path).set_params(depth=3, min_width=1), 3
+    with pytest.raises(Interrupted):
+        again.fit(X)
+    assert [network.vocabulary for network in again.networks_] == [names] * 3
+    kept, presses = dict(vars(again)), 2
+    with pytest.raises(KeyboardInterrupt):
+        again.set_params(warm_start=False).fit(X[:, :5])
+    assert vars(again) == kept | {"warm_start": False}
+
+
+# ---- topics of a fitted estimator, made one -------------------------------------------------
+
+
+@pytest.fixture
+def model():
+    return PGBN((6, 4, 3), min_width=1, **FAST).fit(X)
+
+
+def test_merge_trains_on_and_keeps_the_other_widths(model):
+    sweeps = model.n_iter_
+    assert model.merge(X, [(0, 2)], layer=2, sweeps=4) is model
+    assert model.widths_ == (6, 3, 3)
+    assert model.n_iter_ == sweeps + 4
+    assert model.components_.shape == (6, X.shape[1])
+    assert "4 topics of layer 2 were merged to 3" in model.training_.stopped
+    assert model.transform(X, layer=2).shape == (X.shape[0], 3)
+
+
+def test_reduce_and_merge_without_sweeps(model):
+    totals = model.training_.deepest.weights[0].sum()
+    assert model.reduce(X, to=3, sweeps=0).widths_ == (3, 4, 3)  # narrower than the second layer
+    assert model.training_.deepest.weights[0].sum() == pytest.approx(totals)
+    assert model.reduce(X, 2, sweeps=2).widths_ == (2, 4, 3)
+    before = model.training_
+    for groups in ([], [(0,)], [(1, 1)]):  # nothing to merge
+        assert model.merge(X, groups, layer=2).training_ is before
+
+
+def test_merged_estimators_are_saved_and_go_on(model, tmp_path):
+    pgbn.save(model.merge(X, [(0, 1)], layer=1, sweeps=2), tmp_path / "m")
+    again = pgbn.load(tmp_path / "m")
+    for each in (model, again):
+        each.set_params(warm_start=True).fit(X)
+    assert again.widths_ == model.widths_ == (5, 4, 3)
+    np.testing.assert_array_equal(again.components_, model.components_)
+
+
+def test_wrong_arguments_leave_the_estimator_as_it_was(model):
+    before = model.training_
+    for wrong, told in (
+        ({"groups": [(0, 9)]}, "9: layer 1 has topics 0 to 5"),
+        ({"groups": [(0, 1)], "layer": 4}, "layer=4"),
+        ({"groups": [(0, 1)], "sweeps": -1}, "sweeps=-1"),
+    ):
+        with pytest.raises(DataError, match=told):
+            model.merge(X, **wrong)
+    with pytest.raises(DataError, match="to=7: layer 1 has 6 topics"):
+        model.reduce(X, 7)
+    with pytest.raises(DataError, match="60 entries"):
+        model.merge(X[:50], [(0, 1)])
+    assert model.training_ is before
+
+
+def test_labels_stay_with_their_topics_through_the_sweeps_after(model):
+    model.set_labels({(2, 0): "one", (2, 1): "two", (1, 3): "x"})
+    model.merge(X, [(0, 1)], layer=2, sweeps=2)
+    assert model.training_.deepest.labels == {(1, 3): "x", (2, 0): "one / two"}
+    model.set_params(warm_start=True).fit(X)
+    assert model.training_.deepest.labels == {(1, 3): "x", (2, 0): "one / two"}
+
+
+# ---- some documents at a time ---------------------------------------------------------------
+
+
+TOPICS = np.random.default_rng(0).dirichlet(np.full(15, 0.1), 3)
+ARRIVING = np.random.default_rng(1).poisson(
+    30 * np.random.default_rng(2).dirichlet(np.full(3, 0.2), 90) @ TOPICS
+)
+SHORT: dict[str, Any] = {"burn_in": 6, "collect": 4, "batch_size": 30, "random_state": 0,
+                         "transform_burn_in": 5, "transform_samples": 5}  # fmt: skip
+
+
+def test_fit_is_train_minibatch_and_takes_a_corpus(tmp_path) -> None:
+    model = pgbn.PGBN((4, 3), learning="minibatch", **SHORT).fit(ARRIVING)
+    assert model.widths_ == (4, 3)
+    same = pgbn.train_minibatch(ARRIVING, (4, 3), batch_size=30, steps=10, collect=4, seed=model._seed,
+                                progress=False)  # fmt: skip
+    np.testing.assert_array_equal(model.components_, same.phi[0])
+    corpus = pgbn.Corpus.build(ARRIVING, tmp_path / "corpus", block_rows=4096)
+    other = pgbn.PGBN((4, 3), learning="minibatch", **SHORT).fit(corpus)
+    np.testing.assert_array_equal(other.components_, model.components_)
+    assert model.transform(ARRIVING).shape == (90, 4)
+    pgbn.save(model, tmp_path / "model")
+    again = pgbn.load(tmp_path / "model")
+    assert (again.learning, again.batch_size) == ("minibatch", 30)
+    np.testing.assert_array_equal(again.transform(ARRIVING), model.transform(ARRIVING))
+    with pytest.raises(DataError, match="the state of this model was not kept"):
+        again.partial_fit(ARRIVING)
+    before = model.components_
+    model.partial_fit(ARRIVING[:30])
+    assert (model.components_ != before).any()
+    assert model.training_.stopped == "120 documents seen"
+
+
+def test_documents_that_arrive_later() -> None:
+    model = pgbn.PGBN((4,), **SHORT)
+    first = model.partial_fit(ARRIVING[:50]).perplexity(ARRIVING[80:])
+    for start in (50, 60, 70):
+        model.partial_fit(ARRIVING[start : start + 10])
+    assert model.training_.stopped == "80 documents seen"
+    assert model.perplexity(ARRIVING[80:]) < 1.2 * first
+    weight = model.training_.deepest.weights[0].sum()
+    assert 0.3 < weight / ARRIVING[:80].sum() < 3
+    twice = pgbn.PGBN((4,), **SHORT).partial_fit(ARRIVING[:50]).partial_fit(ARRIVING[50:60])
+    again = pgbn.PGBN((4,), **SHORT).partial_fit(ARRIVING[:50]).partial_fit(ARRIVING[50:60])
+    np.testing.assert_array_equal(twice.components_, again.components_)
+
+
+@pytest.mark.parametrize(("arguments", "words"), [
+    ({"learning": "sgd"}, "learning='sgd' must be"),
+    ({"learning": "minibatch", "batch_size": 0}, "batch_size"),
+    ({"learning": "minibatch", "warm_start": True}, "partial_fit learns from more"),
+    ({"learning": "minibatch", "burn_in": (3, 4)}, "one number of steps"),
+])  # fmt: skip
+def test_wrong_arguments(arguments, words) -> None:
+    with pytest.raises(DataError, match=words):
+        pgbn.PGBN((4, 3), **{**SHORT, **arguments}).fit(ARRIVING)
+
+
+def test_a_model_of_gibbs_sampling_goes_on_and_one_that_is_fitted_anew() -> None:
+    model = pgbn.PGBN(4, 1, burn_in=40, collect=10, random_state=0, batch_size=20).fit(
+        ARRIVING[:60]
+    )
+    before = model.components_
+    model.partial_fit(ARRIVING[60:80])
+    assert model.training_.stopped == "80 documents seen"
+    assert 0 < np.abs(model.components_ - before).max() < 0.3
+    model.partial_fit(ARRIVING[80:])
+    assert model.training_.stopped == "90 documents seen"
+    model.fit(ARRIVING[:60]).partial_fit(ARRIVING[60:80])
+    assert model.training_.stopped == "80 documents seen"

@@ -237,3 +237,13 @@ def test_draws_and_means_of_a_forged_folder(tmp_path: Path, name: str, change: A
     sign(tmp_path, body)
     with pytest.raises(StorageError, match="damaged"):
         pg.load(tmp_path)
+
+
+def test_draws_as_arviz_takes_them() -> None:
+    pytest.importorskip("arviz_base")
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(X[:, :4], columns=list("abcd"))
+    model = NetworkTransformer(pg.zoo.pfa(2), **FAST).fit(frame)
+    phi = model.to_arviz()["posterior"]["phi1"]
+    assert phi.dims == ("chain", "draw", "topic1", "term")
+    np.testing.assert_array_equal(phi.sel(term="b")[0], model.draws_["phi1"][..., 1])

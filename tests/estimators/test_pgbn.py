@@ -1,8 +1,13 @@
-"""The scikit-learn estimators."""
+"""The scikit-learn estimators: their contract, features, scores and the lines of ``verbose``."""
 
+import copy
+import errno
+import inspect
+import io
 import pickle
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -10,6 +15,7 @@ import scipy.sparse as sp
 
 pytest.importorskip("sklearn")
 
+import sklearn
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
@@ -18,8 +24,12 @@ from sklearn.utils.estimator_checks import check_estimator, estimator_checks_gen
 
 import pgbn
 from pgbn import PFA, PGBN
+from pgbn.checks import OTHER_NAMES
 from pgbn.errors import DataError
+from pgbn.estimators.pgbn import Reporter, data_frame
 from pgbn.storage.archive import decode, encode
+
+pandas = pytest.importorskip("pandas")
 
 FAST = {"burn_in": 15, "collect": 10, "transform_burn_in": 10, "transform_samples": 10}
 
@@ -71,19 +81,6 @@ def test_fitted_attributes(model):
     assert model.link_ == "poisson"
 
 
-def test_transform_one_layer_or_all(model):
-    first = model.transform(X)
-    assert first.shape == (60, model.widths_[0])
-    np.testing.assert_allclose(first.sum(axis=1), 1.0)
-    second = model.transform(X, layer=2)
-    both = model.transform(X, output="concat")
-    np.testing.assert_array_equal(both, np.hstack([first, second]))
-    with pytest.raises(DataError, match="layers 1 to 2"):
-        model.transform(X, layer=3)
-    with pytest.raises(DataError, match="output='all'"):
-        model.transform(X, output="all")
-
-
 def test_features_belong_to_the_document(model):
     whole = model.transform(X)
     np.testing.assert_array_equal(model.transform(X[::-1])[::-1], whole)
@@ -95,9 +92,13 @@ def test_features_belong_to_the_document(model):
 def test_perplexity_and_score(model):
     value = model.perplexity(X)
     assert 1.0 < value < 24.0
-    assert model.score(X) == pytest.approx(-np.log(value))
+    assert model.score(X) == -np.log(value)
     seen, held = pgbn.split_tokens(X, 0.5, seed=3)
     assert model.perplexity(seen, held) == pytest.approx(value, rel=0.1)
+    with pytest.raises(DataError, match="train has 7 features"):
+        model.perplexity(seen, held, train=X[:, :7])
+    with pytest.raises(DataError, match="fraction=2"):
+        model.perplexity(X, fraction=2)
 
 
 @pytest.mark.parametrize(
@@ -189,11 +190,6 @@ def test_pickle_gives_the_same_features(model):
     )
 
 
-def test_verbose_reports_progress(capsys):
-    PGBN(5, 2, burn_in=2, collect=2, verbose=1, random_state=0).fit(X)
-    assert "layer 1, burn_in 2/2" in capsys.readouterr().out
-
-
 def test_pgbn_can_be_imported_without_scikit_learn():
     code = (
         "import sys; sys.modules['sklearn'] = None\n"
@@ -216,3 +212,128 @@ def test_a_forged_number_of_features_is_refused(model):
     forged = {**parts.content, "features": X.shape[1] + 1}
     with pytest.raises(pgbn.StorageError, match=f"topics of {X.shape[1]} terms"):
         decode(kind, forged, parts.arrays.__getitem__)
+
+
+# ---- features: the names of their columns, data frames, and back to the terms --------------
+
+
+def test_one_layer_or_all(model):
+    """A layer that is asked for wins over the output of the estimator."""
+    concat = pickle.loads(pickle.dumps(model)).set_params(output="concat")
+    both = concat.transform(X)
+    np.testing.assert_array_equal(model.transform(X, output="concat"), both)
+    parts = np.split(both, [model.widths_[0]], axis=1)
+    names = concat.get_feature_names_out().tolist()
+    assert (names[0], names[model.widths_[0]]) == ("pgbn0", "pgbn2_0")
+    for layer, part in enumerate(parts, 1):
+        assert part.shape == (60, model.widths_[layer - 1])
+        np.testing.assert_allclose(part.sum(axis=1), 1.0)
+        terms = model.inverse_transform(part, layer=layer)
+        np.testing.assert_allclose(terms.sum(axis=1), 1.0)
+        for each in (model, concat):
+            np.testing.assert_array_equal(each.transform(X, layer=layer), part)
+            np.testing.assert_allclose(each.inverse_transform(part, layer=layer), terms)
+            own = each.get_feature_names_out(layer=layer).tolist()
+            assert own == [name for name in names if name.startswith("pgbn2_") == (layer == 2)]
+        np.testing.assert_allclose(concat.inverse_transform(both, layer=layer), terms)
+    np.testing.assert_allclose(model.inverse_transform(parts[0]), parts[0] @ model.components_)
+    np.testing.assert_allclose(concat.inverse_transform(both), parts[0] @ model.components_)
+    for wrong, message in (
+        ({"layer": 3}, "layers 1 to 2"),
+        ({"output": "all"}, "output='all'"),
+        ({"layer": 2, "output": "concat"}, r"layer=2, output='concat': give the layer, or"),
+    ):
+        with pytest.raises(DataError, match=message):
+            model.transform(X, **wrong)
+        with pytest.raises(DataError, match=message):
+            model.get_feature_names_out(**wrong)
+    with pytest.raises(DataError, match="columns"):
+        model.inverse_transform(np.ones((2, 3)))
+
+
+@pytest.mark.parametrize("everywhere", [True, False], ids=["set_config", "set_output"])
+def test_data_frames_have_the_columns_that_were_asked_for(model, everywhere):
+    rows = [f"d{j}" for j in range(60)]
+    documents = pandas.DataFrame(X.toarray(), index=rows)
+    chosen = pickle.loads(pickle.dumps(model)).set_output(
+        transform=None if everywhere else "pandas"
+    )
+    with sklearn.config_context(transform_output="pandas" if everywhere else "default"):
+        frames = [chosen.transform(documents), chosen.transform(documents, layer=2)]
+        both = chosen.transform(documents, output="concat")
+        chosen.set_params(layer=2)
+        pandas.testing.assert_frame_equal(chosen.transform(documents), frames[1])
+    for layer, frame in enumerate(frames, 1):
+        assert list(frame.columns) == list(model.get_feature_names_out(layer=layer))
+        assert list(frame.index) == rows
+        np.testing.assert_array_equal(frame.to_numpy(), model.transform(X, layer=layer))
+    pandas.testing.assert_frame_equal(both, pandas.concat(frames, axis=1))
+    one = PFA(3, random_state=0, **FAST).set_output(transform="pandas").fit(X)
+    assert list(one.transform(X).columns) == ["pfa0", "pfa1", "pfa2"]
+    pandas.testing.assert_frame_equal(one.transform(X, output="concat"), one.transform(X))
+    assert list(one.fit_transform(X).columns) == ["pfa0", "pfa1", "pfa2"]
+
+
+@pytest.mark.parametrize(
+    "table", [[("a\ud83d", 1), ("b", 2)], {"words": ["a\ud83d", "b"], "n": np.array([1, 2])}]
+)
+def test_half_characters_become_question_marks(table):
+    frame = data_frame(table, ["words", "n"])
+    assert frame.words.tolist() == ["a?", "b"]
+    assert frame.n.tolist() == [1, 2]
+
+
+# ---- names of parameters --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", OTHER_NAMES)
+def test_the_error_names_max_width(name):
+    with pytest.raises(TypeError, match=rf"'{name}': .*max_width=20; or max_width=\(100, 30, 10\)"):
+        PGBN(**{name: 20})
+    with pytest.raises(TypeError, match=r"PFA\(\) has no argument.* as width=20$"):
+        PFA(**{name: 20})
+
+
+def test_estimators_are_made_copied_and_shown_as_before():
+    model = PGBN((8, 4), eta=0.1)
+    for again in (clone(model), copy.deepcopy(model), pickle.loads(pickle.dumps(model))):
+        assert again.get_params() == model.get_params()
+    shown = inspect.signature(PGBN).parameters
+    assert list(shown)[:2] == ["max_width", "depth"]
+    assert shown["max_width"].default == (80, 20, 6)
+    assert next(iter(inspect.signature(PFA).parameters)) == "width"
+    with pytest.raises(TypeError, match="unexpected keyword argument 'topics'"):
+        PGBN(topics=20)
+
+
+# ---- the lines of ``verbose`` ---------------------------------------------------------------
+
+
+def test_a_line_is_one_line_and_commands_no_terminal(capsys):
+    chain = SimpleNamespace(network=pgbn.zoo.pgbn([3, 2]))
+    event = SimpleNamespace(chain=chain, depth=2, phase="\x1b[2J\n", sweep=5, sweeps=5)
+    Reporter(1)(event)
+    assert capsys.readouterr().out == "[pgbn] layer 2, \\u001b[2J\\n 5/5, width 2\n"
+    Reporter(0)(event)
+    assert capsys.readouterr().out == ""
+
+
+class _Nowhere(io.StringIO):
+    """An output that takes nothing: full, a pipe that nobody reads, or closed."""
+
+    def __init__(self, error):
+        super().__init__()
+        self.error = error
+
+    def write(self, text, /):
+        raise self.error
+
+
+@pytest.mark.parametrize(
+    "error", [OSError(errno.ENOSPC, "full"), BrokenPipeError(), ValueError("closed file")]
+)
+def test_training_goes_on_where_nobody_can_read(error, monkeypatch):
+    monkeypatch.setattr("sys.stdout", _Nowhere(error))
+    model = PGBN((4, 3), burn_in=3, collect=2, min_width=1, random_state=0, verbose=2)
+    assert model.fit(X).n_iter_ == 10
+    assert pgbn.train_minibatch(X, 3, steps=3, show_every=1, seed=0).widths == (3,)
