@@ -26,8 +26,8 @@ from pgbn.training.checkpoints import (
     encode_checkpoint,
     this_machine,
 )
-from tests.helpers.runs import same
 from tests.helpers.saved import forge
+from tests.helpers.saved import same_networks as same
 from tests.helpers.short_training import NAMES, OTHERS, QUICK, X, cut_at, no_work
 from tests.helpers.small_data import counts
 

@@ -16,7 +16,7 @@ from pgbn.training.family import Family
 from pgbn.training.growing import Plan, start_of_layer
 from pgbn.training.trained import TrainedNetwork
 from tests.helpers import short_training
-from tests.helpers.runs import same
+from tests.helpers.saved import same_networks as same
 from tests.helpers.training import QUICK, X, state_of
 
 
