@@ -7,7 +7,7 @@ draw rule gives.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from inspect import signature
 from typing import Any
 
@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pgbn.engine.compile.program import Program
-from pgbn.engine.compile.splitting import FactorCounts, cell_executor, splitter_of
+from pgbn.engine.compile.splitting import cell_executor, splitter_of
 from pgbn.engine.data.nonzero import Cells
 from pgbn.engine.plan import Counts, DataCounts, Draw, MadeStep, Run, SlotCounts, find_step, maker
 from pgbn.errors import NetworkError
@@ -32,21 +32,23 @@ def posterior_of(program: Program, node: Node) -> Callable[..., Mapping[str, Any
     by name is added to what the rule reads."""
     posterior = program.wiring.draws[node.name].posterior
     arguments = {name: program.quantity(node, name).get for name in signature(posterior).parameters}
-    received = program.received_from(node.name)
+    received, slots = program.received_from(node.name), tuple(node.slots())
 
     def get(**more: Any) -> Mapping[str, Any]:
         given = {argument: read() for argument, read in arguments.items()}
         updated = posterior(**given | {name: given[name] + extra for name, extra in more.items()})
-        check_posterior(node, updated, received)
+        check_posterior(node, slots, updated, received)
         return dict(updated)
 
     return get
 
 
-def check_posterior(node: Node, updated: Any, received: tuple[str, ...] = ()) -> None:
-    """Reject what is no parameters of a node: a draw rule returns new values of its slots, made
+def check_posterior(
+    node: Node, slots: Collection[str], updated: Any, received: tuple[str, ...] = ()
+) -> None:
+    """Reject what is no parameters of a node: a draw rule returns new values of its ``slots``, made
     from the evidence that it ``received`` by other rules."""
-    rule, slots = f"{node.name}: the draw rule of {type(node).__name__}", node.slots()
+    rule = f"{node.name}: the draw rule of {type(node).__name__}"
     if not isinstance(updated, Mapping):
         raise NetworkError(
             f"{rule} returned {type(updated).__name__}; return a dict from names of slots "
@@ -186,100 +188,63 @@ def slot_step(program: Program, task: SlotCounts) -> Run:
             program.drawn[node.name, slot] = result.exposure
             result = result.count
         result = program.known_only(node, slot, result)
-        _deliver(program, node, slot, key, splitter.dense(stream_key(key, 1), result))
+        splitter.deliver(node, slot, key, splitter.dense(stream_key(key, 1), result))
 
     return run
-
-
-def _deliver(program: Program, node: Node, slot: str, key: int, shares: list[FactorCounts]) -> None:
-    """Keep the counts of each factor, added up over the terms that hold it; those of an operation
-    are shared out among the entries of what stands in it."""
-    told: set[str] = set()
-    terms = program.wiring.polynomials[node.name, slot].terms
-    for number, (term, share) in enumerate(zip(terms, shares, strict=True)):
-        for place, (factor, counts) in enumerate(zip(term.factors, share, strict=True)):
-            if counts is None:
-                continue
-            found = [(factor, counts)]
-            if factor.through is not None:
-                operation = program.operation(factor.through.operation)
-                word = stream_key(key, 5, number, place)
-                found = operation.split(node.name, slot, word, counts)
-            for each, own in found:
-                program.keep_counts(node.name, each, own, each.name in told)
-                told.add(each.name)
 
 
 @maker("composed", DataCounts, by_rows=True)
 def data_step(program: Program, task: DataCounts) -> Run:
     """The function that draws the counts behind data, at their cells."""
-    node = task.node
-    link = find_link(node)
+    node, link = task.node, find_link(task.node)
     assert link is not None
-    slot = link.slot
-    splitter = splitter_of(program, node, slot)
+    slot, splitter = link.slot, splitter_of(program, node, link.slot)
 
     def share(key: int, cells: Cells, counts: NDArray[Any]) -> None:
         if (node.name, slot) in program.wiring.rules:
-            _deliver(program, node, slot, key, splitter.cells(stream_key(key, 3), cells, counts))
+            splitter.deliver(node, slot, key, splitter.cells(stream_key(key, 3), cells, counts))
 
-    return latent_counts(program, node.name, splitter.rates, share)
-
-
-def latent_counts(
-    program: Program,
-    name: str,
-    rates: Callable[[Cells], NDArray[np.float64]],
-    share: Callable[[int, Cells, NDArray[Any]], None],
-    width: int = 1,
-) -> Run:
-    """The function that draws the counts behind data, given the ``rates`` of their cells, and
-    lets ``share`` hand them to the factors of the rate. So many cells have one stream (``width``):
-    the link is quicker where they are many."""
-    node = program.network.nodes[name]
-    assert isinstance(node, Observed)
-    link = find_link(node)
-    assert link is not None
-    splitters = {
-        other: splitter_of(program, node, other)
-        for other, rule in program.wiring.connections.rules_of(node).items()
-        if other != link.slot and rule.count == "count"
-    }
-    latent = _LatentCounts(program, node, link.slot, link.counts, rates, width)
-
-    def run(key: int) -> None:
-        cells = program.cells[name]
-        counts = latent.draw(key, cells)
-        program.latent_counts[name] = counts
-        share(key, cells, counts)
-        if cells.missing is not None:  # an unknown cell says nothing to the other slots
-            counts = np.where(cells.missing, 0, counts)
-        for other, part in splitters.items():
-            _deliver(program, node, other, key, part.cells(stream_key(key, 4), cells, counts))
-
-    return run
+    return LatentCounts(program, node.name, splitter.rates, share)
 
 
-class _LatentCounts:
-    """The counts behind data: what a link draws where data are not counts, and what is imputed
-    where cells are unknown."""
+class LatentCounts:
+    """The step that draws the counts behind data: what a link draws where data are not counts, and
+    what is imputed where cells are missing.
+
+    ``rates`` gives the rates of cells, ``share`` hands the counts to the factors of the rate. So
+    many cells have one stream (``width``): the link is quicker where they are many.
+    """
 
     def __init__(
-        self,
-        program: Program,
-        node: Observed,
-        slot: str,
-        function: Callable[..., Any] | None,
-        rates: Callable[[Cells], NDArray[np.float64]],
-        width: int,
-    ) -> None:
-        self.program, self.node, self.slot = program, node, slot
+        self, program: Program, name: str, rates: Callable[[Cells], NDArray[np.float64]],
+        share: Callable[[int, Cells, NDArray[Any]], None], width: int = 1,
+    ) -> None:  # fmt: skip
+        node = program.network.nodes[name]
+        link = find_link(node)
+        assert isinstance(node, Observed)
+        assert link is not None
+        self.program, self.node, self.slot, self.function = program, node, link.slot, link.counts
+        self.rates, self.share = rates, share
         # Rows that are known by their content draw cell by cell: no cells of two rows together.
-        self.function, self.rates = function, rates
         self.width = 1 if isinstance(program.executor, ContentKeyed) else width
-        self.needed = tuple(signature(function).parameters) if function else ()
+        self.needed = tuple(signature(link.counts).parameters) if link.counts else ()
+        self.splitters = {
+            other: splitter_of(program, node, other)
+            for other, rule in program.wiring.connections.rules_of(node).items()
+            if other != link.slot and rule.count == "count"
+        }
+
+    def __call__(self, key: int) -> None:
+        name, cells = self.node.name, self.program.cells[self.node.name]
+        counts = self.program.latent_counts[name] = self.draw(key, cells)
+        self.share(key, cells, counts)
+        if cells.missing is not None:  # a missing cell says nothing to the other slots
+            counts = np.where(cells.missing, 0, counts)
+        for other, part in self.splitters.items():
+            part.deliver(self.node, other, key, part.cells(stream_key(key, 4), cells, counts))
 
     def draw(self, key: int, cells: Cells) -> NDArray[Any]:
+        """The counts at every cell."""
         counts = cells.values
         if self.function is None and cells.missing is None:
             return counts
@@ -289,8 +254,7 @@ class _LatentCounts:
             counts = self._behind(stream_key(key, 1), cells, rate)
         if cells.missing is not None:
             stream = Stream(stream_key(key, 2), shape, cell_executor(self.program.executor, cells))
-            rate = rate * _exposure_at(self.program, self.node, self.slot, cells)
-            imputed = vectorised.poisson(stream, rate).reshape(-1)
+            imputed = vectorised.poisson(stream, rate * self._exposure(cells)).reshape(-1)
             counts = np.where(cells.missing, imputed, counts)
         return counts
 
@@ -316,13 +280,13 @@ class _LatentCounts:
             flat = cells.in_groups(flat, self.width)
         return flat.reshape(1, 1, -1, self.width)
 
-
-def _exposure_at(program: Program, node: Observed, slot: str, cells: Cells) -> Any:
-    """The exposure q that the rule for a slot tells, at every cell: x ~ Pois(q · rate)."""
-    rule = program.wiring.rules.get((node.name, slot))
-    exposure = 1.0 if rule is None else rule.exposure
-    if isinstance(exposure, str):
-        return program.at_cells(node, exposure, cells)
-    if rule is None or not callable(exposure):
-        return exposure
-    return exposure(**{read: program.at_cells(node, read, cells) for read in rule.exposure_reads})
+    def _exposure(self, cells: Cells) -> Any:
+        """The exposure q that the rule for the slot tells, at every cell: x ~ Pois(q · rate)."""
+        program, node = self.program, self.node
+        rule = program.wiring.rules.get((node.name, self.slot))
+        exposure = 1.0 if rule is None else rule.exposure
+        if isinstance(exposure, str):
+            return program.at_cells(node, exposure, cells)
+        if rule is None or not callable(exposure):
+            return exposure
+        return exposure(**{n: program.at_cells(node, n, cells) for n in rule.exposure_reads})

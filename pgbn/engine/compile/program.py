@@ -157,13 +157,15 @@ class Arrays:
             self._views[lookups, stored] = View(lookups, stored, self.sizes, self.indexes)
         return self._views[lookups, stored]
 
-    def keep_counts(self, child: str, factor: Factor, counts: NDArray[Any], more: bool) -> None:
-        """Keep the counts that ``child`` gives to a factor of its slot, ``more`` to those that it
-        was given; what was read through categories receives them entry by entry."""
+    def keep_counts(self, child: str, factor: Factor, counts: NDArray[Any], told: set[str]) -> None:
+        """Keep the counts that ``child`` gives to a factor of its slot; what was read through
+        categories receives them entry by entry. ``told`` are the nodes that the child gave counts
+        before in this step, to which these are added."""
+        name = factor.name
         if factor.lookups:
-            counts = self.view(factor.lookups, self.storage[factor.name]).counts(counts)
-        pair = (child, factor.name)
-        self.counts[pair] = self.counts[pair] + counts if more else counts
+            counts = self.view(factor.lookups, self.storage[name]).counts(counts)
+        self.counts[child, name] = self.counts[child, name] + counts if name in told else counts
+        told.add(name)
 
     def keep_total(self, name: str, dim: str, total: NDArray[Any]) -> None:
         """Keep the sum over a dim of the present value of a node, computed on the way."""
@@ -172,8 +174,11 @@ class Arrays:
     def known_only(self, node: Node, slot: str, result: Any) -> Any:
         """What a rule passes to a slot, with 0 at the cells whose data are missing: imputed counts
         speak to the slot that they come from, and to no other."""
-        cells, link = self.cells.get(node.name), find_link(node)
-        if cells is None or cells.missing is None or link is None or link.slot == slot:
+        cells = self.cells.get(node.name)
+        if cells is None or cells.missing is None:
+            return result
+        link = find_link(node)
+        if link is None or link.slot == slot:
             return result
         return np.where(cells.dense(cells.missing).reshape(self.shape4[node.name]), 0, result)
 

@@ -213,7 +213,7 @@ class Splitter:
         self, program: Program, terms: tuple[Term, ...], dims: tuple[str, ...], shape: Shape4,
         reader: FactorReader | None = None,
     ) -> None:  # fmt: skip
-        self.executor = program.executor
+        self.program, self.executor, self.terms = program, program.executor, terms
         given: tuple[Any, ...] = (dims, shape, program.sizes, reader or program)
         # a sparse constant of which no dim is summed is a number at each cell
         self.weighted = [
@@ -230,6 +230,25 @@ class Splitter:
         self.entries = {factor: SparseEntries(factor.constant) for factor in every}
         read = reader or program
         self.values = [align(read.term(term), dims, program.sizes).get for term in terms]
+        self.operations = {
+            factor: program.operation(factor.through.operation)
+            for term in terms for factor in term.factors if factor.through
+        }  # fmt: skip
+
+    def deliver(self, child: Node, slot: str, key: int, shares: list[FactorCounts]) -> None:
+        """Keep the counts of each factor, added up over the terms that hold it; those of an
+        operation are shared out among the entries of what stands in it."""
+        told: set[str] = set()
+        for number, (term, share) in enumerate(zip(self.terms, shares, strict=True)):
+            for place, (factor, counts) in enumerate(zip(term.factors, share, strict=True)):
+                if counts is None:
+                    continue
+                found = [(factor, counts)]
+                if factor in self.operations:
+                    word = stream_key(key, 5, number, place)
+                    found = self.operations[factor].split(child.name, slot, word, counts)
+                for each, own in found:
+                    self.program.keep_counts(child.name, each, own, told)
 
     def dense(self, key: int, counts: NDArray[np.int64]) -> list[FactorCounts]:
         """For every term, the counts of each of its factors, from a 4-d array of counts."""

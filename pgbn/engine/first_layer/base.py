@@ -19,7 +19,7 @@ from pgbn.engine.first_layer.pattern import Pattern
 from pgbn.engine.steps.gamma_layers import LayerTables, draw_tables
 from pgbn.errors import DataError
 from pgbn.network.steps import Step
-from pgbn.network.terms import Factor, Term
+from pgbn.network.terms import Term
 from pgbn.network.wiring import Wiring
 from pgbn.nodes.rules.registry import find_link
 from pgbn.samplers.executor import Executor
@@ -27,8 +27,6 @@ from pgbn.samplers.first_layer.extra_terms import PseudoTopics
 from pgbn.samplers.first_layer.tokens import RowPriors
 from pgbn.samplers.random import stream_key
 from pgbn.storage.read_limits import check_bytes
-
-Counts = dict[str, NDArray[Any]]  # by the node that receives them
 
 
 class SharedRows:
@@ -101,24 +99,15 @@ class TermArray:
         wide = spread(self.value.get(), self.value.dims, self.dims, self.program.sizes)
         return np.broadcast_to(wide, self.shape)
 
-    def share(self, counts: NDArray[Any], received: Counts) -> None:
-        """Add counts of the entries, in any shape, to those of the factors."""
+    def share(self, child: str, counts: NDArray[Any], told: set[str]) -> None:
+        """Give the counts of the entries, in any shape, to the factors."""
         wide = counts.reshape(self.shape)
         for factor in self.receiving:
             own = self.program.factor(factor).dims
             over = tuple(axis for axis, dim in enumerate(self.dims, 1) if dim not in own)
             total = wide.sum(axis=over, dtype=np.int64) if over else wide.astype(np.int64)
             left = [dim for dim in self.dims if dim in own]
-            _add(self.program, received, factor, turned(total, left, own))
-
-
-def _add(program: Program, received: Counts, factor: Factor, counts: NDArray[Any]) -> None:
-    """Add counts of a factor to those of its node: entry by entry, where it is read through
-    categories."""
-    name = factor.name
-    if factor.lookups:
-        counts = program.view(factor.lookups, program.storage[name]).counts(counts)
-    received[name] = received[name] + counts if name in received else counts
+            self.program.keep_counts(child, factor, turned(total, left, own), told)
 
 
 class RowScale(TermArray):
@@ -134,15 +123,15 @@ class RowScale(TermArray):
         """s_j of every row."""
         return super().get().reshape(-1)
 
-    def split(self, key: int, m: NDArray[Any], received: Counts) -> None:
-        """Add the counts that the factors of s receive, given those of the topics (rows, K)."""
+    def split(self, child: str, key: int, m: NDArray[Any], told: set[str]) -> None:
+        """Give the factors of s their counts, from those of the topics (rows, K)."""
         if not self.receiving:
             return
         counts = m.sum(axis=1, dtype=np.int64).reshape(self._shape4)
         for shares in self._splitter.dense(key, counts):
             for factor, share in zip(self.term.factors, shares, strict=True):
                 if share is not None:
-                    _add(self.program, received, factor, share)
+                    self.program.keep_counts(child, factor, share, told)
 
 
 class FurtherTerms:
@@ -172,12 +161,12 @@ class FurtherTerms:
         word = np.concatenate([word.get().reshape(-1, size) for _, word, size in self.sides], 1)
         return PseudoTopics(row * scale[:, None], np.ascontiguousarray(word))
 
-    def share(self, received: Counts) -> None:
-        """Add the counts that the factors receive."""
+    def share(self, child: str, told: set[str]) -> None:
+        """Give the factors their counts."""
         start = 0
         for row, word, size in self.sides:
-            row.share(self.counts.row[:, start : start + size], received)
-            word.share(self.counts.word[:, start : start + size], received)
+            row.share(child, self.counts.row[:, start : start + size], told)
+            word.share(child, self.counts.word[:, start : start + size], told)
             start += size
 
 
@@ -422,8 +411,7 @@ class FirstLayer(ABC):
 
     def deliver_others(self, key: int) -> None:
         """Hand the counts of what stands beside φ·θ to the program."""
-        received: Counts = {}
+        told: set[str] = set()
         counts = self.m if self._shared is None else self._shared.row_counts
-        self.row_scale.split(stream_key(key, 1), counts, received)
-        self.further.share(received)
-        self.program.counts.update({(self.observed, name): n for name, n in received.items()})
+        self.row_scale.split(self.observed, stream_key(key, 1), counts, told)
+        self.further.share(self.observed, told)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pgbn.engine.compile.composed import latent_counts
+from pgbn.engine.compile.composed import LatentCounts
 from pgbn.engine.data.nonzero import GROUP, Cells
 from pgbn.engine.first_layer.base import FirstLayer, read_state
 from pgbn.engine.first_layer.collapsed import TOKEN_BYTES, TokenLabels
@@ -185,7 +185,7 @@ class Blocked(HoldsTopics):
         if draws_ones(self.program.network.nodes[self.observed]) and not self.is_masked:
             self._behind = self._draw_ones
         elif self.draws_counts or self.is_masked:
-            self._behind = latent_counts(self.program, self.observed, self._rates, self._split,
+            self._behind = LatentCounts(self.program, self.observed, self._rates, self._split,
                                          GROUP)  # fmt: skip
 
     def step(self, key: int) -> None:

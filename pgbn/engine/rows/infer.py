@@ -86,11 +86,7 @@ class GivenBlocks(Given):
     """
 
     def __init__(
-        self,
-        stacks: dict[str, NDArray[Any]],
-        burn_in: int,
-        samples: int,
-        settle: int | None = None,
+        self, stacks: dict[str, NDArray[Any]], burn_in: int, samples: int, settle: int | None = None
     ) -> None:
         self.stacks = stacks
         self.count = max(map(len, stacks.values()), default=1)
@@ -560,10 +556,7 @@ def by_kernels(
 
 
 def _result(
-    network: Network,
-    wanted: Wanted,
-    found: Mapping[Quantity, Found],
-    about: Mapping[str, Any],
+    network: Network, wanted: Wanted, found: Mapping[Quantity, Found], about: Mapping[str, Any]
 ) -> NewRows:
     values, shares = ({each.name: part for each, part in found.items() if each.share == share}
                       for share in (False, True))  # fmt: skip

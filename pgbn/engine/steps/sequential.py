@@ -204,7 +204,7 @@ def draw_entry(program: Program, entry: Entry, node: Node) -> Callable[[int], No
 
     def draw(key: int) -> None:
         updated: Any = posterior(**{name: get() for name, get in needed.items()})
-        check_posterior(node, updated, received)
+        check_posterior(node, slots, updated, received)
         kept = {slot: get() for slot, get in slots.items() if slot not in updated}
         stream = Stream(key, shape, program.executor, simplex)
         entry.put(node.name, draw_node(node, stream, shape, {**updated, **kept}))

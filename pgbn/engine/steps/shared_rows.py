@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pgbn.engine.compile.composed import latent_counts
+from pgbn.engine.compile.composed import LatentCounts
 from pgbn.engine.compile.products import shape4
 from pgbn.engine.compile.splitting import Splitter, splitter_of
 from pgbn.engine.data.nonzero import Cells, CoordinateCells
@@ -53,7 +53,7 @@ def shared_rows(program: Program, task: DataCounts) -> Run | None:
         return None
     split = _Split(program, node.name, term, loadings)
     usual = splitter_of(program, node, link.slot)
-    return latent_counts(program, node.name, usual.rates, split)
+    return LatentCounts(program, node.name, usual.rates, split)
 
 
 def _loadings(program: Program, term: Term, axes: tuple[str, ...]) -> Factor | None:
@@ -94,11 +94,10 @@ class _Split:
         sparse = SparseCounts(cells.indptr, cells.indices, counts)
         split_all_cells(stream_key(key, 3), sparse, loadings_of(phi.copy(), program.executor),
                         np.ascontiguousarray(theta), n, m, program.executor)  # fmt: skip
-        if self.loadings.name in program.wiring.sources:
-            program.keep_counts(self.name, self.loadings, n.astype(np.int64), more=False)
         told: set[str] = set()
+        if self.loadings.name in program.wiring.sources:
+            program.keep_counts(self.name, self.loadings, n.astype(np.int64), told)
         (shares,) = self._scores.dense(key, m.astype(np.int64).reshape(self.shape))
         for factor, share in zip(self.rows.factors, shares, strict=True):
             if share is not None:
-                program.keep_counts(self.name, factor, share, factor.name in told)
-                told.add(factor.name)
+                program.keep_counts(self.name, factor, share, told)

@@ -535,7 +535,7 @@ def time_draw(program: Program, task: Draw) -> Run | None:
             if rule.kernel:
                 return posterior(stream=stream, **arguments).reshape(shape)
             updated = posterior(**arguments)
-            check_posterior(node, updated)
+            check_posterior(node, slots, updated)
             return draw_node(node, stream, shape, {**values, **updated})
 
         return at_row

@@ -206,7 +206,7 @@ NODE = Gamma("g", 1, 1)
     [{}, {"shape": 2.0}, {"shape": np.array([0, 1]), "rate": np.inf}, {"rate": np.array(True)}],
 )
 def test_right_answers(updated: dict[str, Any]) -> None:
-    check_posterior(NODE, updated)
+    check_posterior(NODE, NODE.slots(), updated)
 
 
 @pytest.mark.parametrize(
@@ -221,20 +221,23 @@ def test_right_answers(updated: dict[str, Any]) -> None:
 )
 def test_wrong_answers(updated: Any, words: str) -> None:
     with pytest.raises(NetworkError) as caught:
-        check_posterior(NODE, updated)
+        check_posterior(NODE, NODE.slots(), updated)
     assert str(caught.value).startswith("g: the draw rule of Gamma returned ")
     assert words in str(caught.value)
 
 
 def test_the_rules_that_it_heard_may_have_the_wrong_sign() -> None:
     with pytest.raises(NetworkError, match=r"has it, or the rule for Poisson\.rate of x, a wrong"):
-        check_posterior(NODE, {"shape": -1.0}, ("Poisson.rate of x", "Poisson.rate of x"))
+        check_posterior(
+            NODE, NODE.slots(), {"shape": -1.0}, ("Poisson.rate of x", "Poisson.rate of x")
+        )
 
 
 def test_slots_that_may_be_negative() -> None:
     class Shifted(Gamma):
         real_slots: ClassVar[tuple[str, ...]] = ("shape",)
 
-    check_posterior(Shifted("g", 1, 1), {"shape": -1.0})
+    node = Shifted("g", 1, 1)
+    check_posterior(node, node.slots(), {"shape": -1.0})
     with pytest.raises(NetworkError, match=r"wrong sign\? \(a slot .* real_slots = \('rate',\)\)"):
-        check_posterior(Shifted("g", 1, 1), {"rate": -1.0})
+        check_posterior(node, node.slots(), {"rate": -1.0})

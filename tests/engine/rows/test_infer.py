@@ -51,8 +51,7 @@ def rows_of(network: Network, data: dict[str, Any], chosen: list[int]) -> dict[s
 
 
 @pytest.mark.parametrize(
-    "case",
-    [pytest.param(name, marks=pytest.mark.long if name in SLOW else ()) for name in LOCAL],
+    "case", [pytest.param(name, marks=pytest.mark.long if name in SLOW else ()) for name in LOCAL]
 )
 def test_a_row_has_the_same_bits_in_any_company(case: str, monkeypatch: Any) -> None:
     network = MODELS[case]
