@@ -27,10 +27,9 @@ from pgbn.checks import (
 )
 from pgbn.engine.data.cells import read_array
 from pgbn.engine.data.nonzero import Cells
-from pgbn.engine.rows.gamma_chain import CountLaw
 from pgbn.engine.rows.independent import row_network
-from pgbn.engine.rows.infer import GivenBlocks, Wanted, sample_rows
-from pgbn.engine.rows.new_rows import NewRows
+from pgbn.engine.rows.infer import sample_rows
+from pgbn.engine.rows.new_rows import CountLaw, GivenBlocks, NewRows, RowTask, Wanted
 from pgbn.errors import DataError, notify
 from pgbn.samplers.executor import Executor, executor_of
 from pgbn.training.kept_draws import given_stacks, sweeps_each
@@ -83,10 +82,9 @@ def infer(
     given = given_stacks(model)
     burn_in_each, _ = sweeps_each(int(burn_in), 1, len(given[layers_of_zoo.TOP_SHAPE]))
     held = GivenBlocks(given, burn_in_each, int(samples), burn_in_each)
-    found = sample_rows(
-        network, layers_of_zoo.DOCUMENT, {layers_of_zoo.DATA: cells}, held, wanted,
-        check_seed(seed), executor_of(threads, executor), CountLaw(link.latent, link.whole),
-    )  # fmt: skip
+    law = CountLaw(link.latent, link.whole)
+    task = RowTask(network, layers_of_zoo.DOCUMENT, held, wanted, check_seed(seed), law)
+    found = sample_rows(task, {layers_of_zoo.DATA: cells}, executor_of(threads, executor))
     _report_empty(found.empty, cells.rows)
     unknown = {"unknown_terms": unknown_terms, "unknown_tokens": unknown_tokens}
     return replace(found, attributes=unknown)

@@ -1,4 +1,5 @@
 """Rows that are a chain of gamma layers above Dirichlet loadings: kernels do all sweeps of a row.
+`by_kernels` is asked before the general sampler of rows.
 
     n_j ~ Pois(Φ^(1) θ^(1)_j),  θ^(t)_j ~ Gam(Φ^(t+1) θ^(t+1)_j, c^(t+1)_j),  θ^(T)_j ~ Gam(r, c_j)
 
@@ -8,16 +9,17 @@ are the data, or stand behind them. `find_chain` finds it in a graph, by its for
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pgbn.engine.data.nonzero import Cells
+from pgbn.engine.rows.new_rows import CountLaw, Found, Quantity, RowTask
 from pgbn.engine.shards.worker import own_cells
 from pgbn.engine.steps.gamma_layers import draws_as
 from pgbn.network.layers import Layer, layers_above
@@ -41,13 +43,6 @@ from pgbn.samplers.worker_pool import WorkerPool
 Matrix = NDArray[np.float64]
 
 
-class CountLaw(NamedTuple):
-    """How a count behind a datum is drawn (`count_law`), and whether the data are integers."""
-
-    latent: str | Callable[..., int] | None
-    whole: bool
-
-
 _LAWS: dict[type[Node], CountLaw] = {
     Poisson: CountLaw(None, True),
     BernoulliPoisson: CountLaw("truncated_poisson", True),
@@ -66,14 +61,9 @@ class GammaChain:
     noise: float = 1.0
 
     def run(
-        self,
-        cells: Cells,
-        sweeps: Sweeps,
-        moments: Moments,
-        seed: int,
-        executor: Executor,
+        self, cells: Cells, sweeps: Sweeps, moments: Moments, seed: int, executor: Executor,
         number: int = 0,
-    ) -> None:
+    ) -> None:  # fmt: skip
         """Fill the moments of all rows; ``number`` tells runs with the same seed apart."""
         pool = executor.worker_pool()
         if pool is not None:
@@ -102,14 +92,9 @@ class GammaChain:
         executor.rows(infer_documents, cells.rows, key, documents, law, network, sweeps, moments)
 
     def _run_remote(
-        self,
-        pool: WorkerPool,
-        cells: Cells,
-        sweeps: Sweeps,
-        moments: Moments,
-        seed: int,
+        self, pool: WorkerPool, cells: Cells, sweeps: Sweeps, moments: Moments, seed: int,
         number: int,
-    ) -> None:
+    ) -> None:  # fmt: skip
         """The same by workers, each of which has some of the rows. Sums that were begun go with
         the rows, so that they are added up in the same order."""
         starts, chain = cells.indptr, pool.share(self)
@@ -131,31 +116,47 @@ class GammaChain:
                 target[first:last] = array
 
 
-def chain_moments(cells: Cells, widths: Sequence[int], share: bool, unit: bool) -> Moments:
-    """Moments that are 0: of layers of these widths, of none where the width is 0."""
-    edges = np.concatenate(([0], np.cumsum(widths)))
-    column = np.where(np.array(widths) > 0, edges[:-1], -1).astype(np.int64)
-    places = [int(edges[-1]) if wanted else 0 for wanted in (share, share, unit, unit)]
-    return Moments(column, *(np.zeros((cells.rows, each)) for each in places))
-
-
 def run_rows(
-    state: Any,
-    threads: int,
-    chain: GammaChain,
-    cells: Cells,
-    sweeps: Sweeps,
-    column: NDArray[np.int64],
-    begun: Sequence[Any],
-    seed: int,
-    number: int,
-) -> list[Matrix]:
+    state: Any, threads: int, chain: GammaChain, cells: Cells, sweeps: Sweeps,
+    column: NDArray[np.int64], begun: Sequence[Any], seed: int, number: int,
+) -> list[Matrix]:  # fmt: skip
     """`GammaChain.run` by a worker: the moments of its rows, from sums that were begun, or from
     zeros of a shape."""
     arrays = [np.zeros(each) if isinstance(each, tuple) else np.array(each) for each in begun]
     moments = Moments(np.array(column), *arrays)
     chain.run(own_cells(cells), sweeps, moments, seed, Threads(threads), number)
     return arrays
+
+
+def by_kernels(
+    task: RowTask, cells: Mapping[str, Cells], executor: Executor
+) -> dict[Quantity, Found] | None:
+    """The moments of the rows of a chain of gamma layers; None where there is no such chain, or
+    where more is asked for."""
+    pattern, wanted, given = find_chain(task.network, task.plate), task.wanted, task.given
+    if task.law is None or isinstance(pattern, str) or wanted.levels or wanted.draws:
+        return None
+    if not set(wanted.names) <= set(pattern.scores):
+        return None
+    own = cells[pattern.observed]
+    chains = [pattern.chain(given.values(number), task.law) for number in range(given.count)]
+    widths = [len(phi) if name in wanted.names else 0
+              for name, phi in zip(pattern.scores, chains[0].phi, strict=True)]  # fmt: skip
+    ends = np.cumsum(widths)
+    column = np.where(np.array(widths) > 0, ends - widths, -1).astype(np.int64)
+    shares, units = ends[-1] * wanted.proportions, ends[-1] * wanted.values
+    sums = [np.zeros((own.rows, size)) for size in (shares, shares, units, units)]
+    moments = Moments(column, *sums)
+    for number, (chain, settle) in enumerate(zip(chains, given.runs(), strict=True)):
+        chain.run(own, Sweeps(settle, given.each), moments, task.seed, executor, number)
+    found = {}
+    for each in wanted.quantities:
+        layer = pattern.scores.index(each.name)
+        place = slice(column[layer], ends[layer])
+        both = sums[:2] if each.share else sums[2:]
+        mean, square = (total[:, place] / given.count for total in both)
+        found[each] = Found(mean, np.sqrt(np.maximum(square - mean**2, 0.0)), None, None)
+    return found
 
 
 def find_law(

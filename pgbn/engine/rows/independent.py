@@ -6,8 +6,7 @@ every node depends on the same row, alone, of what stands in its slots.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping
 from functools import lru_cache
 
 import numpy as np
@@ -167,9 +166,7 @@ def _couples_through(operation: Operation, rows: str) -> str:
     return ""
 
 
-# ---- categories ---------------------------------------------------------------------------------
-#
-# The categories of new rows: each row, a replicate, has numbers of its own.
+# ---- categories of new rows: each row, a replicate, has numbers of its own ----------------------
 
 
 def along_rows(network: Network, rows: str) -> list[str]:
@@ -184,31 +181,24 @@ def along_rows(network: Network, rows: str) -> list[str]:
     return [name for name, each in network.categories.items() if name in read and rows in each.dims]
 
 
-@dataclass(frozen=True)
-class RowIndexes:
-    """``arrays[name]`` has the rows first, and 1 in the place of their dim: (rows, *dims)."""
-
-    arrays: dict[str, NDArray[np.int64]]
-
-    def take(self, chosen: NDArray[np.int64]) -> dict[str, NDArray[np.int64]]:
-        """The numbers of some rows."""
-        return {name: array[chosen] for name, array in self.arrays.items()}
-
-    def hashed(self, hashes: NDArray[np.uint64]) -> NDArray[np.uint64]:
-        """Hashes of rows that know the numbers too: rows of other categories are other rows."""
-        for name, array in self.arrays.items():
-            for column in array.reshape(len(array), -1).astype(np.uint64).T:
-                hashes = (hashes + np.uint64(word_of(name))) * np.uint64(0x9E3779B97F4A7C15) ^ (
-                    column
-                )  # fmt: skip
-        return hashes
+def hash_indexes(
+    hashes: NDArray[np.uint64], indexes: Mapping[str, NDArray[np.int64]]
+) -> NDArray[np.uint64]:
+    """Hashes of rows that know the numbers of categories too: rows of other categories are other
+    rows."""
+    for name, array in indexes.items():
+        for column in array.reshape(len(array), -1).astype(np.uint64).T:
+            word = np.uint64(word_of(name))
+            hashes = (hashes + word) * np.uint64(0x9E3779B97F4A7C15) ^ column
+    return hashes
 
 
 def row_indexes(
     network: Network, rows: str, count: int, given: Collection[str]
-) -> tuple[Network, RowIndexes]:
-    """The network of a single row, and the numbers of each of them; those of the old rows, which
-    were not ``given`` with the new ones, will not do."""
+) -> tuple[Network, dict[str, NDArray[np.int64]]]:
+    """The network of a single row, and the numbers of each of them: the rows first, and 1 in the
+    place of their dim, (rows, *dims). Those of the old rows, which were not ``given`` with the new
+    ones, are rejected."""
     arrays, largest = {}, {}
     for name in along_rows(network, rows):
         dims = network.categories[name].dims
@@ -227,4 +217,4 @@ def row_indexes(
         first = np.moveaxis(array, axis, 0)
         arrays[name] = np.expand_dims(first, axis + 1)
         largest[name] = np.expand_dims(first.max(axis=0), axis)  # a row that the sizes must fit
-    return (network.with_indexes(**largest) if largest else network), RowIndexes(arrays)
+    return (network.with_indexes(**largest) if largest else network), arrays

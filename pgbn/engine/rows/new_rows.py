@@ -1,10 +1,10 @@
-"""NewRows: what is known of new rows."""
+"""New rows: what is asked of them, and what is found, `NewRows`."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,12 +12,102 @@ from numpy.typing import NDArray
 from pgbn.checks import is_integral
 from pgbn.engine.data.nonzero import Cells
 from pgbn.engine.run.draws import Draws
+from pgbn.engine.run.given import Given
 from pgbn.errors import DataError, PgbnError, did_you_mean
 from pgbn.network.layers import layers_above
 from pgbn.network.network import Network
 from pgbn.storage.read_limits import check_bytes
 
 Array = NDArray[np.float64]
+
+
+# ---- what is asked ------------------------------------------------------------------------------
+
+
+class Quantity(NamedTuple):
+    """The value of a node, or each row of it divided by its sum, as θ_j / θ_·j."""
+
+    name: str
+    share: bool
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What is asked for: the names of nodes, the levels of quantiles, whether all draws, and the
+    moments of ``proportions``, of ``values``, or of both."""
+
+    names: tuple[str, ...]
+    levels: tuple[float, ...] = ()
+    draws: bool = False
+    proportions: bool = False
+    values: bool = True
+
+    @property
+    def quantities(self) -> list[Quantity]:
+        """All quantities with moments."""
+        kinds = [False] * self.values + [True] * self.proportions
+        return [Quantity(name, share) for name in self.names for share in kinds]
+
+
+class GivenBlocks(Given):
+    """Draws of what is given, each for a block of sweeps: some to settle, then the samples.
+
+    There are ``samples`` in all, an equal number for each draw, after ``burn_in`` sweeps given the
+    first draw and after ``settle`` sweeps, its share of them, given each further one.
+    """
+
+    def __init__(
+        self, stacks: dict[str, NDArray[Any]], burn_in: int, samples: int, settle: int | None = None
+    ) -> None:
+        self.stacks = stacks
+        self.count = max(map(len, stacks.values()), default=1)
+        self.each, self.burn_in = -(-samples // self.count), burn_in
+        self.settle = -(-burn_in // self.count) if settle is None else settle
+
+    @property
+    def samples(self) -> int:
+        """The samples of all draws."""
+        return self.each * self.count
+
+    def number(self, sweep: int) -> int:
+        beyond = sweep - self.burn_in - self.each
+        return 0 if beyond <= 0 else (beyond - 1) // (self.settle + self.each) + 1
+
+    def runs(self) -> list[int]:
+        """The sweeps to settle before the samples of each draw."""
+        return [self.burn_in, *[self.settle] * (self.count - 1)]
+
+
+class CountLaw(NamedTuple):
+    """How a count behind a datum is drawn (`count_law`), and whether the data are integers."""
+
+    latent: str | Callable[..., int] | None
+    whole: bool
+
+
+@dataclass(frozen=True)
+class RowTask:
+    """New rows along a ``plate`` of a `row_network`, and what is ``wanted`` of them. ``law`` is how
+    kernels draw the counts behind the data; None: no kernel."""
+
+    network: Network
+    plate: str
+    given: GivenBlocks
+    wanted: Wanted
+    seed: int
+    law: CountLaw | None = None
+
+
+# ---- what is found ------------------------------------------------------------------------------
+
+
+class Found(NamedTuple):
+    """Of one node: moments, and quantiles and draws if they were asked for."""
+
+    mean: NDArray[np.float64]
+    sd: NDArray[np.float64]
+    quantiles: NDArray[np.float64] | None
+    draws: NDArray[np.float64] | None
 
 
 @dataclass(frozen=True)
