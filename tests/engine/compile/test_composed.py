@@ -7,71 +7,21 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 from scipy import stats
 
-import pgbn
 import pgbn as pg
 from pgbn import Gamma, Network, NetworkError, Poisson
 from pgbn.engine.compile import products
 from pgbn.engine.compile.composed import (
     check_posterior,
-    count_step,
     data_step,
     draw_step,
-    slot_step,
 )
-from pgbn.engine.compile.program import Program
-from pgbn.engine.plan import Counts, DataCounts, Draw, SlotCounts
+from pgbn.engine.plan import DataCounts, Draw
 from pgbn.errors import StaleReadError
 from pgbn.testing import geweke
 
 N = 20_000
-
-
-def program_of(node: pgbn.Observed, data: NDArray[np.int64] | float, **init: float) -> Program:
-    """A program with N equal cells, and latent values as given."""
-    network = Network(node)
-    wide = {
-        name: np.full([N] * len(network[name].axes), value) for name, value in init.items()
-    }  # at most one dim
-    x = np.full(N, data)
-    return network.chain({node.name: x}, init=wide, layer1="composed").program
-
-
-def each(name: str, shape: float = 2.0) -> Gamma:
-    return Gamma(name, shape, 1.0, dims="i")
-
-
-def test_data_counts_are_shared_out() -> None:
-    """x ~ Pois(a + 3b), x = 8, a = 1, b = 1: a hears Bin(8, 1/4) and b the rest."""
-    program = program_of(Poisson("x", each("a") + 3.0 * each("b"), dims="i"), 8, a=1.0, b=1.0)
-    data_step(program, DataCounts(program.network["x"]))(5)
-    a, b = (program.counts["x", name][0] for name in "ab")
-    assert ((a + b) == 8).all()
-    expected = stats.binom(8, 1 / 4).pmf(np.arange(9))
-    np.testing.assert_allclose(np.bincount(a, minlength=9) / N, expected, atol=0.015)
-
-
-def test_a_random_exposure_is_kept() -> None:
-    """A Dirichlet tells its concentration tables and −ln s, s ~ Beta(a_·, n_·)."""
-    p = pgbn.Dirichlet("p", Gamma("a", 2, 2), over="k", dims="i")
-    network = Network(pgbn.Multinomial("x", p, over="k", dims="i"))
-    x = np.full((N, 2), 3)
-    program = network.chain({"x": x}, init={"a": 0.5}, layer1="composed").program
-    program.counts["x", "p"] = x[None]
-    slot_step(program, SlotCounts(network["p"], "concentration"))(2)
-    s = np.exp(-program.drawn["p", "concentration"].reshape(-1))
-    assert stats.kstest(s, stats.beta(1.0, 6).cdf).pvalue > 1e-4
-    assert program.counts["p", "a"].item() >= 2 * N  # each of the two restaurants has a table
-
-
-def test_the_counts_of_a_node_are_those_of_its_data_and_slots() -> None:
-    node = pgbn.PoissonGamma("y", each("a"), each("noise"), dims="i")
-    program = program_of(node, 1.5, a=1.0, noise=1.0)
-    count_step(program, Counts(program.network["y"]))(3)
-    assert np.array_equal(program.counts["y", "a"], program.counts["y", "noise"])
-    assert (program.counts["y", "a"] > 0).all()
 
 
 def test_unknown_cells_are_imputed() -> None:
@@ -87,7 +37,7 @@ def test_unknown_cells_are_imputed() -> None:
     assert program.counts["x", "a"].item() == counts.sum()
 
 
-# ---- proportions whose exposure varies from entry to entry: pseudo-counts keep the dr ------------
+# ---- completion: proportions whose exposure varies from entry to entry ---------------------------
 
 
 SIZES = {"doc": 3, "term": 4}

@@ -2,35 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 import pgbn
-from pgbn import DataError, Network, NetworkError, Poisson
+from pgbn import DataError, Network, Poisson
 from pgbn.engine.compile.sizes import check_fits, complete_sizes
-from tests.helpers.refusals import check_refused
-from tests.helpers.small_data import NET, X, run
-
-Cases = dict[str, tuple[Callable[[], Any], list[str]]]
-
-REFUSED: Cases = {
-    "size": (
-        lambda: run(X, NET.with_sizes(doc=5)),
-        ["x:", "'doc'", "size 3", "5 elsewhere", "sizes="],
-    ),
-    "constants of another size": (
-        lambda: run(X[0], Network(Poisson("x", pgbn.Constant([1, 2], dims="d"), dims="d"))),
-        ["x:", "constant", "size 2", "4"],
-    ),
-}
-
-
-@pytest.mark.parametrize("name", REFUSED)
-def test_refused(name: str) -> None:
-    build, words = REFUSED[name]
-    check_refused(build, (DataError, NetworkError), words)
+from tests.helpers.small_data import NET
 
 
 @pytest.mark.parametrize(
@@ -66,6 +45,12 @@ def test_the_size_of_a_renamed_dim_is_that_of_the_node() -> None:
 def test_sizes_that_do_not_agree(sizes: Any, shapes: Any, words: str) -> None:
     with pytest.raises(DataError, match=words):
         complete_sizes(NET, sizes, shapes)
+
+
+def test_a_constant_of_another_size() -> None:
+    network = Network(Poisson("x", pgbn.Constant([1, 2], dims="d"), dims="d"))
+    with pytest.raises(DataError, match="x: constant has size 2 along 'd', but 'd' has size 4"):
+        complete_sizes(network, {}, {"x": (4,)})
 
 
 def test_what_does_not_fit_into_memory_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import pgbn
-from pgbn import Categories, Constant, Dirichlet, Gamma, Network, Poisson
-from pgbn.engine.first_layer.base import FirstLayer, read_state
+from pgbn import Categories, Dirichlet, Gamma, Network, Poisson
+from pgbn.engine.first_layer.base import read_state
 from pgbn.engine.first_layer.pattern import find_patterns
 from pgbn.errors import DataError
 from tests.same_bits.networks import topical
@@ -78,64 +78,11 @@ def test_tables_that_hear_of_two_data_wait_for_both(layer1: str) -> None:
         np.testing.assert_array_equal(value, other.values[name])
 
 
-# ---- what a first layer has beside φ·θ, as arrays ------------------------------------------------
-
-
-X = np.array([[1, 0, 2], [3, 1, 0]])
-SIZE = np.array([0.5, 2.0])
-
-
-def layer() -> FirstLayer:
-    """x ~ Pois(2 (G s) φ·θ + 3 s' d + ψ·w): a size of groups, a background and two pseudo-topics."""
-    theta = Gamma("theta", 1, 1, dims=("doc", "topic"))
-    phi = Dirichlet("phi", 1, over="term", dims="topic")
-    member = Constant([[1.0, 0.0], [0.25, 0.75]], dims=("doc", "group"))
-    size = 2.0 * (member @ Gamma("s", 1, 1, dims="group"))
-    usual = 3.0 * Gamma("t", 1, 1, dims="doc") * Gamma("d", 1, 1, dims="term")
-    other = Dirichlet("psi", 1, over="term", dims="other") @ Gamma("w", 1, 1, dims=("doc", "other"))
-    network = Network(
-        Poisson("x", size * (phi @ theta) + usual + other, dims=("doc", "term")),
-        sizes={"topic": 2, "other": 2},
-    )
-    init = {"s": SIZE, "t": [1.0, 4.0], "d": [0.1, 0.2, 0.3], "w": [[1.0, 2.0], [3.0, 4.0]],
-            "psi": [[0.5, 0.25, 0.25], [0.2, 0.2, 0.6]]}  # fmt: skip
-    sampler = network.chain({"x": X}, init=init, layer1="blocked").sampler
-    assert sampler is not None
-    return sampler
-
-
-@pytest.mark.parametrize("held", [True, False])
-def test_the_weights_beside_those_of_the_topics(held: bool) -> None:
-    """Beside s θ they are divided by s; with θ integrated out, by s / (c + q) too, and q = s."""
-    sampler = layer()
-    scale = sampler.row_scale.get()
-    pseudo, plain = sampler.pseudo(held), sampler.further.weights(np.ones(2))
-    assert pseudo is not None
-    assert plain is not None
-    factor = 1 / scale if held else (1.0 + scale) / scale
-    assert np.allclose(pseudo.row, plain.row * factor[:, None])
-
-
-def test_counts_go_to_their_factors() -> None:
-    sampler = layer()
-    sampler.m[...] = [[5, 1], [2, 2]]
-    sampler.further.counts.row[...] = [[1, 2, 3], [4, 5, 6]]
-    sampler.further.counts.word[...] = [[1, 7, 0], [4, 0, 9], [0, 0, 0]]
-    sampler.deliver_others(3)
-    counts = {pair[1]: array[0] for pair, array in sampler.program.counts.items()}
-    assert counts["t"].tolist() == [1, 4]
-    assert counts["d"].tolist() == [1, 4, 0]
-    assert counts["w"].tolist() == [[2, 3], [5, 6]]
-    assert counts["psi"].tolist() == [[7, 0], [0, 9], [0, 0]]
-    assert counts["s"].sum() == 10
-    assert counts["s"][0] >= 6  # the first row is of the first group
-
-
 # ---- rows that share scores: their counts together, and the samplers that see them so ------------
 
 
 AUTHOR = Categories("author", dims="doc", of="writer")
-X_SHARED = topical(40, 30, 0.5)
+X = topical(40, 30, 0.5)
 AUTHORS = np.random.default_rng(0).integers(0, 6, 40)
 AUTHORS[AUTHORS == 4] = 0  # who has no document
 
@@ -150,7 +97,7 @@ def network(**fields: Any) -> Network:
     return Network(x, sizes={"topic": 5})
 
 
-def data(counts: Any = X_SHARED) -> dict[str, Any]:
+def data(counts: Any = X) -> dict[str, Any]:
     return {"x": counts, "author": AUTHORS}
 
 
@@ -164,18 +111,6 @@ def assert_same(one: pgbn.Chain, other: pgbn.Chain) -> None:
     assert first.keys() == second.keys()
     for name, array in first.items():
         assert np.array_equal(array, second[name]), name
-
-
-def test_counts_of_one_author_are_added_up() -> None:
-    chain = network().chain(data(), layer1="partial", threads=1)
-    cells = chain.samplers[0].cells
-    expected = np.zeros((6, 30), int)
-    np.add.at(expected, AUTHORS, X_SHARED)
-    assert np.array_equal(cells.dense()[0], expected)
-    assert cells.indices.dtype == np.int32
-    assert (np.diff(cells.indptr) >= 0).all()
-    assert chain.samplers[0].m.sum() == X_SHARED.sum()
-    assert chain.samplers[0].m[4].sum() == 0
 
 
 @pytest.mark.parametrize("layer1", ["collapsed", "partial", "blocked"])
@@ -205,11 +140,11 @@ def test_auto_integrates_scores_of_authors_out() -> None:
 def test_what_is_left_to_the_general_rules(fields: dict[str, Any], reason: str) -> None:
     net = network(**fields)
     assert reason in find_patterns(net.wiring)
-    assert net.chain(data(np.minimum(X_SHARED, 1)), threads=1).sweep().layer1 == "composed"
+    assert net.chain(data(np.minimum(X, 1)), threads=1).sweep().layer1 == "composed"
 
 
 def test_missing_cells_are_left_to_the_general_rules() -> None:
-    masked = np.ma.masked_array(X_SHARED, np.arange(X_SHARED.size).reshape(X_SHARED.shape) % 7 == 0)
+    masked = np.ma.masked_array(X, np.arange(X.size).reshape(X.shape) % 7 == 0)
     chain = network().chain(data(masked), threads=1).sweep()
     assert chain.layer1 == "composed"
     with pytest.raises(pgbn.NetworkError, match="some cells are missing"):

@@ -43,15 +43,6 @@ def test_the_estimated_cost_is_of_the_order_that_was_measured(times, cheaper) ->
         assert 35e6 < cost["blocked"] < 80e6
 
 
-def test_layer1_that_does_not_apply_is_refused_with_the_reason(documents) -> None:
-    net = pg.zoo.pgbn([3], link="bernoulli")
-    with pytest.raises(pg.NetworkError, match="BernoulliPoisson"):
-        net.chain({"x": documents > 0}, layer1="collapsed")
-    assert net.chain({"x": documents > 0}).layer1 == "blocked"
-    with pytest.raises(pg.NetworkError, match="layer1"):
-        net.chain({"x": documents > 0}, layer1="colapsed")
-
-
 def test_more_tokens_than_32_bits_count() -> None:
     data = {"x": np.array([[2_000_000_000, 1], [2_000_000_000, 3]])}
     chain = pg.zoo.pgbn([1]).chain(data, layer1="blocked").sweep(2)

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy.special import gamma
 
 import pgbn as pg
 from pgbn import zoo
-from pgbn.engine.first_layer.collapsed import Collapsed, TokenLabels
 from pgbn.testing import geweke
 from tests.helpers.small_data import corpus
 from tests.helpers.small_networks import topics_of_gammas
@@ -36,54 +34,20 @@ def test_tables_of_other_rows_wait_for_the_counts_of_the_data():
         assert np.array_equal(usual.values[name], value)
 
 
-# ---- one step -------------------------------------------------------------------------------
-
-N = 20_000
-
-
-def layer(tokens: int = 1, documents: int = N) -> Collapsed:
-    x = np.tile([tokens, 0], (documents, 1))
-    network = zoo.pfa(2, eta=0.5)
-    sampler = network.chain({"x": x}, init={"r": [1.0, 3.0]}, layer1="collapsed").sampler
-    assert isinstance(sampler, Collapsed)
-    return sampler
-
-
-def test_two_tokens_of_one_document() -> None:
-    """P(z, z') ∝ Π_k Γ(a_k + m_k) · Γ(η + n_k) / Γ(2η + n_k), all tokens of the first word."""
-    sampler, seen = layer(2, 1), np.zeros(3)
-    for key in range(6000):
-        sampler.step(key)
-        seen[sampler.m[0, 0]] += 1
-    a, eta = np.array([1.0, 3.0]), 0.5
-    m = np.array([[n, 2 - n] for n in range(3)])
-    weight = gamma(a + m).prod(axis=1) * (gamma(eta + m) / gamma(2 * eta + m)).prod(axis=1)
-    weight *= [1, 2, 1]  # labels of two tokens
-    np.testing.assert_allclose(seen / seen.sum(), weight / weight.sum(), atol=0.03)
-
-
-def test_a_state_that_contradicts_itself() -> None:
-    sampler = layer(3, 20)
-    state = sampler.state()
-    assert sorted(state["topics_of_words"].tolist()) == [0, 1]
-    with pytest.raises(pg.DataError, match="contradicts itself: topics_of_words, labels"):
-        sampler.restore({**state, "topics_of_words": np.zeros(2, np.int64)})
-
-
-# ---- a label for every token ---------------------------------------------------------------------
-
-
-def labels_of(data: np.ndarray, **init: np.ndarray) -> TokenLabels:
-    sampler = pg.zoo.pfa(2).chain({"x": data}, init=init, layer1="collapsed").sampler
-    assert isinstance(sampler, Collapsed)
-    return sampler.tokens
-
-
-def test_labels_of_topics_that_do_not_exist_are_refused() -> None:
-    found = labels_of(np.array([[2, 1]]))
-    for bad in ([0, 0, 2], [0, 0], [0.0, 0.0, 1.0]):
-        with pytest.raises(pg.DataError, match="restore: 'labels'"):
-            found.restore({"labels": np.array(bad)})
+@pytest.mark.parametrize(
+    ("state", "words"),
+    [
+        ({"labels": np.array([0, 0, 2])}, "restore: 'labels'"),
+        ({"labels": np.array([0, 0])}, "restore: 'labels'"),
+        ({"labels": np.array([0.0, 0.0, 1.0])}, "restore: 'labels'"),
+        ({"topics_of_words": np.zeros(3, np.int64)}, "contradicts itself: topics_of_words, labels"),
+    ],
+)
+def test_states_that_do_not_fit_are_rejected(state: dict[str, np.ndarray], words: str) -> None:
+    sampler = zoo.pfa(2).chain({"x": np.array([[2, 1]])}, layer1="collapsed").sampler
+    sampler.restore(fits := {"labels": np.array([0, 1, 1]), "topics_of_words": np.array([0, 1, 1])})
+    with pytest.raises(pg.DataError, match=words):
+        sampler.restore(fits | state)
 
 
 def test_many_tokens_are_counted_without_an_order(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,33 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy import stats
 
 import pgbn
-from pgbn.engine.first_layer.held import Blocked, Partial
 from pgbn.testing import geweke
-
-N = 10_000
-PHI = np.array([[0.8, 0.2], [0.4, 0.6]])
-
-
-def layer() -> Blocked:
-    """N documents of 10 tokens of the first term, with θ = (1, 2): weights 0.8 and 0.8."""
-    x = np.tile([10, 0], (N, 1))
-    init = {"phi1": PHI, "theta1": np.tile([1.0, 2.0], (N, 1))}
-    sampler = pgbn.zoo.pfa(2).chain({"x": x}, init=init, layer1="blocked").sampler
-    assert isinstance(sampler, Blocked)
-    return sampler
-
-
-def test_cells_are_split_by_their_weights() -> None:
-    sampler = layer()
-    sampler.step(5)
-    assert (sampler.m.sum(axis=1) == 10).all()
-    assert sampler.topics_held.n.sum(axis=(0, 1)).tolist() == sampler.m.sum(axis=0).tolist()
-    share = np.bincount(sampler.m[:, 0], minlength=11) / N
-    np.testing.assert_allclose(share, stats.binom(10, 0.5).pmf(np.arange(11)), atol=0.02)
-    assert sampler.program.counts["x", "theta1"].tolist() == [sampler.m.tolist()]
 
 
 def test_missing_cells_are_imputed_as_by_the_rules() -> None:
@@ -49,32 +25,6 @@ def test_missing_cells_are_imputed_as_by_the_rules() -> None:
 
 
 # ---- the first layer with θ integrated out and φ held: P(z = k) ∝ φ_vk (m⁻_jk + a_jk) ------------
-
-
-N_PARTIAL = 20_000
-PHI_PARTIAL = np.array([[0.8, 0.2], [0.4, 0.6]])
-
-
-def layer_of_partial(tokens: int = 1) -> Partial:
-    """N documents of some tokens of the first term; a = r = (1, 3)."""
-    x = np.tile([tokens, 0], (N_PARTIAL, 1))
-    init = {"phi1": PHI_PARTIAL, "r": [1.0, 3.0]}
-    sampler = pgbn.zoo.pfa(2).chain({"x": x}, init=init, layer1="partial").sampler
-    assert isinstance(sampler, Partial)
-    return sampler
-
-
-def test_two_tokens_draw_each_other_in() -> None:
-    """P(z, z') ∝ φ_z φ_z' a_z (a_z' + [z = z'])."""
-    sampler = layer_of_partial(2)
-    for key in range(20):
-        sampler.step(key)
-    a, phi = np.array([1.0, 3.0]), PHI_PARTIAL[:, 0]
-    joint = np.outer(phi, phi) * a[:, None] * (a[None] + np.eye(2))
-    joint /= joint.sum()
-    share = np.bincount(sampler.m[:, 0], minlength=3) / N_PARTIAL
-    exact = [joint[1, 1], joint[0, 1] + joint[1, 0], joint[0, 0]]
-    np.testing.assert_allclose(share, exact, atol=0.015)
 
 
 @pytest.mark.parametrize("is_shared", [False, True])

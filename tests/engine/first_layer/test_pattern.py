@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import pgbn
-from pgbn import Dirichlet, Gamma, Multinomial, Network, Poisson
-from pgbn.engine.first_layer.pattern import Pattern, cannot_marginalise, find_patterns
+from pgbn import Dirichlet, Gamma, Network, Poisson
+from pgbn.engine.first_layer.pattern import cannot_marginalise, find_patterns
 from pgbn.nodes.rules import registry
 from pgbn.samplers import vectorised
 from tests.helpers.first_layer_variants import VARIANTS
@@ -28,58 +28,6 @@ def theta(shape: Any = 1, rate: Any = 1, dims: Any = ("doc", "topic")) -> Gamma:
 
 def counts(rate: Any, dims: Any = DIMS) -> Network:
     return Network(Poisson("x", rate, dims=dims))
-
-
-@pytest.mark.parametrize(
-    ("network", "slot"),
-    [
-        (lambda: counts(phi() @ theta()), "shape"),
-        (lambda: counts(theta() @ phi()), "shape"),
-        (lambda: counts(3.0 * (phi() @ theta(rate=Gamma("c", 1, 1, dims="doc")))), "shape"),
-        (
-            lambda: counts(phi() @ theta(dims=("doc", "hour", "topic")), ("doc", "hour", "term")),
-            "shape",
-        ),
-        (
-            lambda: Network(
-                Multinomial("x", phi() @ Dirichlet("theta", 1, over="topic", dims="doc"),
-                            over="term", dims="doc")
-            ),
-            "concentration",
-        ),
-    ],
-    ids=["poisson", "turned", "scaled", "three dims", "multinomial"],
-)  # fmt: skip
-def test_first_layers(network: Callable[[], Network], slot: str) -> None:
-    assert find_patterns(network().wiring) == (Pattern("x", "phi", "theta", slot, "topic"),)
-
-
-def test_each_observed_node_has_a_pattern_of_its_own() -> None:
-    scores = theta()
-    tags = Dirichlet("psi", 1, over="tag", dims="topic")
-    network = Network(
-        Poisson("x", phi() @ scores, dims=DIMS),
-        pgbn.BernoulliPoisson("y", tags @ scores, dims=("doc", "tag")),
-    )
-    found = find_patterns(network.wiring)
-    assert found == (
-        Pattern("x", "phi", "theta", "shape", "topic"),
-        Pattern("y", "psi", "theta", "shape", "topic"),
-    )
-
-
-def test_data_of_another_form_are_left_to_the_rules() -> None:
-    (pattern,) = find_patterns(two_kinds_of_data().wiring)
-    assert isinstance(pattern, Pattern)
-    assert pattern.observed == "x"
-
-
-def two_kinds_of_data() -> Network:
-    scores = theta()
-    return Network(
-        Poisson("x", phi() @ scores, dims=DIMS),
-        Poisson("y", scores @ Gamma("w", 1, 1, dims=("topic", "tag")), dims=("doc", "tag")),
-    )
 
 
 def shared_scores() -> Network:

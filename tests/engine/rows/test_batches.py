@@ -68,17 +68,6 @@ def test_hidden_units_of_several_draws() -> None:
                 assert np.array_equal(one[t], other[t]), t
 
 
-def test_estimators_transform_on_workers() -> None:
-    options: dict[str, Any] = {"max_width": 6, "depth": 1, "burn_in": 2, "collect": 1,
-                               "random_state": 0, "layer1": "partial"}  # fmt: skip
-    executor = Spread(2)
-    spread = pgbn.PGBN(executor=executor, **options).fit(X)
-    asked = executor.here.asked
-    found = spread.transform(X[:40])
-    assert executor.here.asked == asked + 2
-    assert np.array_equal(found, pgbn.PGBN(n_jobs=1, **options).fit(X).transform(X[:40]))
-
-
 def test_any_network_as_an_estimator() -> None:
     """Fitted on threads ("auto" is a sampler that cannot be spread), its new rows by workers."""
     options: dict[str, Any] = {"burn_in": 2, "draws": 2, "thin": 1, "random_state": 0}

@@ -22,9 +22,7 @@ from pgbn.engine.rows.infer import (
     by_row,
     count_rows_of,
     hash_rows,
-    known_data,
     row_coords,
-    seen_network,
 )
 from pgbn.errors import DataError, NetworkError
 from tests.helpers.models import sizes_of, zoo_models
@@ -258,15 +256,6 @@ DRAWN = NET.generate(seed=1, sizes=SIZES)
 X = pd.DataFrame(DRAWN["x"], columns=["a", "b", "c"], index=[f"d{i}" for i in range(12)])
 Y = pd.DataFrame(DRAWN["y"], columns=["old", "new"], index=X.index)
 PAST = NET.sample({"x": X, "y": Y}, burn_in=5, draws=4, progress=False)
-
-
-def test_data_of_the_rows() -> None:
-    local = row_network(NET, "doc")
-    assert set(known_data(NET, local, DRAWN)) == {"x", "y"}
-    with pytest.raises(pg.DataError, match="no node 'z'"):
-        known_data(NET, local, {"z": 1})
-    assert seen_network(NET, local, DRAWN, "doc") is local
-    assert seen_network(NET, local, {"x": 1}, "doc").held == ("phi",)
 
 
 def test_what_is_not_known_is_left_out_as_if_all_of_it_were_masked() -> None:

@@ -162,17 +162,6 @@ def test_the_law_of_others(name: str) -> None:
     assert geweke(OTHERS[name], {"vertex": 3}, 2_000, 5, 2).worst < 4
 
 
-def test_a_chain_goes_on_and_keeps_its_bits() -> None:
-    rng = np.random.default_rng(0)
-    graph = sp.triu(sp.random_array((40, 40), density=0.1, rng=rng) > 0, 1).astype(int)
-    chains = [zoo.epm(3).chain({"x": graph}, seed=1, threads=n).sweep(4) for n in (1, 2)]
-    again = zoo.epm(3).chain({"x": graph}, seed=1).restore(chains[0].state(), 4).sweep(2)
-    for chain in chains:
-        chain.sweep(2)
-        for name, value in again.values.items():
-            np.testing.assert_array_equal(chain.values[name], value)
-
-
 def test_no_array_of_all_pairs_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
     """A graph of many vertices is swept without a mask of vertices × vertices."""
     monkeypatch.setattr(program, "mask_of", lambda *arguments: pytest.fail("all pairs"))

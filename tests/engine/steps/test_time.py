@@ -97,38 +97,11 @@ CHAINS: dict[str, Callable[[], pg.Network]] = {
 }  # fmt: skip
 
 
-def test_what_the_next_row_passes_back_is_needed() -> None:
-    """A forward draw that forgets the tables of the next row is seen."""
-
-    def broken(chain: pg.Chain) -> None:
-        at = [turn.step.name for turn in chain._turns].index("counts(phi)")
-        turn = chain._turns[at]
-
-        def run(key: int) -> None:
-            turn.run(key)
-            chain.program.counts["phi", "self"][:] = 0
-
-        chain._turns[at] = type(turn)(turn.step, turn.base, run)
-
-    result = geweke(walk(), SIZES, 2000, 8, seed=2, broken=broken)
-    assert result.worst > 6, result
-
-
 def test_weights_that_differ_between_terms_are_refused() -> None:
     w = pg.Constant(np.array([1.0, 2.0, 3.0]), dims="term")
     lag = pg.Shift(w * pg.Self(), along="time", initial=1.0)
     with pytest.raises(pg.MissingRuleError, match="weighs the entries of the row before"):
         observed(pg.Dirichlet("phi", lag, over="term", dims=("time", "topic")))
-
-
-def test_an_earlier_row_of_another_node() -> None:
-    """Also by categories, whatever rows they say."""
-    z = pg.Gamma("z", pg.Shift(pg.Self(), along="time", initial=2.0), 2.0, dims="time")
-    before = pg.Categories("before", dims="time", of="past", values=[0, 0, 1])
-    theta = pg.Gamma("theta", z.rename(time="past")[before] + 0.5, 1.0, dims="time")
-    network = pg.Network(pg.Poisson("x", theta, dims="time"), pg.Poisson("y", z, dims="time"))
-    result = geweke(network, {"time": 3}, 3000, 8, seed=1)
-    assert result.worst < 4, result
 
 
 def test_shifts_along_two_dims_are_refused() -> None:
