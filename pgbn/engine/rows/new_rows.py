@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from pgbn.checks import is_integral
 from pgbn.engine.data.nonzero import Cells
 from pgbn.engine.run.draws import Draws
-from pgbn.engine.run.given import Given
+from pgbn.engine.run.generate import Given
 from pgbn.errors import DataError, PgbnError, did_you_mean
 from pgbn.network.layers import layers_above
 from pgbn.network.network import Network
