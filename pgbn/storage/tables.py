@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import csv
 import math
-import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import chain
@@ -28,7 +27,7 @@ from pgbn.storage.arrays import read_npy
 from pgbn.storage.count_files import MATRICES, read_matrix
 from pgbn.storage.read_limits import check_regular, open_text, within_memory
 from pgbn.storage.sources import FORMATS, check_distinct
-from pgbn.storage.texts import not_in
+from pgbn.storage.texts import readable
 
 NUMBER_FILES = (".csv", ".tsv", ".npy", *(end for end, kind in FORMATS.items() if kind in MATRICES))
 CELL, ROW = 24, 400  # bytes of memory that a number and a row of a table take, about
@@ -51,24 +50,21 @@ def read_numbers(path: str | Path, rows: str = "") -> Numbers:
     ends = [end.lower() for end in path.suffixes if end.lower() != ".gz"][-1:]
     if not ends or ends[0] not in NUMBER_FILES:
         raise DataError(f"{path}: no kind of file that has numbers: {', '.join(NUMBER_FILES)}")
+    if not path.exists():
+        raise DataError(f"{path}: no such file")
     try:
-        check_regular(path)
-        if ends[0] == ".npy":
-            with path.open("rb") as file:
-                return Numbers(read_npy(file, path.stat().st_size))
-        if ends[0] in (".csv", ".tsv"):
-            return _read_table(path, "\t" if ends[0] == ".tsv" else ",", rows)
-        counts, names = read_matrix(path, FORMATS[ends[0]])
-        return Numbers(counts, columns=names)
-    except FileNotFoundError:
-        raise DataError(f"{path}: no such file") from None
-    except UnicodeDecodeError:
-        raise not_in(path, "utf-8", "save it as utf-8") from None
-    except (OSError, EOFError, zlib.error, csv.Error) as error:
-        raise DataError(f"{path}: cannot be read ({error})") from None
+        with readable(path, remedy="save it as utf-8"):
+            check_regular(path)
+            if ends[0] == ".npy":
+                with path.open("rb") as file:
+                    return Numbers(read_npy(file, path.stat().st_size))
+            if ends[0] in (".csv", ".tsv"):
+                return _read_table(path, "\t" if ends[0] == ".tsv" else ",", rows)
+            counts, names = read_matrix(path, FORMATS[ends[0]])
+            return Numbers(counts, columns=names)
+    except PgbnError:
+        raise
     except (ValueError, SyntaxError, TypeError, OverflowError, MemoryError) as error:
-        if isinstance(error, PgbnError):
-            raise
         raise DataError(f"{path}: not an array of numbers ({error})") from None
 
 

@@ -28,6 +28,7 @@ from pgbn.storage.read_limits import (
 )
 
 TABLES = ("csv", "jsonl", "parquet")  # formats with columns
+ENCODING = "give the encoding, e.g. latin-1"
 _PEEK = 100  # rows of JSON that tell which fields there are
 _ROW = 300  # bytes that a row takes in memory, without its texts
 
@@ -44,19 +45,19 @@ def check_encoding(encoding: Any) -> None:
 
 
 @contextmanager
-def readable(path: Path, encoding: str = "utf-8") -> Iterator[None]:
+def readable(path: Path, encoding: str = "utf-8", remedy: str = ENCODING) -> Iterator[None]:
     """What goes wrong while a file is read, in words."""
     try:
         yield
     except UnicodeDecodeError:
-        raise not_in(path, encoding) from None
+        raise not_in(path, encoding, remedy) from None
     except (LookupError, UnicodeError) as error:
         raise DataError(f"{path}: encoding={encoding!r}: {error}") from None
     except (OSError, EOFError, zlib.error, csv.Error) as error:
         raise DataError(f"{path}: cannot be read ({error})") from None
 
 
-def not_in(path: Path, encoding: str, remedy: str = "give the encoding, e.g. latin-1") -> DataError:
+def not_in(path: Path, encoding: str, remedy: str = ENCODING) -> DataError:
     """A file whose text is in another encoding; its first bytes may tell which. It is read once
     more: what Python says of the place is counted from wherever it last read."""
     start, place = b"", ""

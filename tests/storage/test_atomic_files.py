@@ -64,15 +64,6 @@ def test_a_pipe_is_written_to_and_stays_one(tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["link", "pipe"]
 
 
-def test_a_folder_keeps_its_name(tmp_path: Path) -> None:
-    (tmp_path / "folder").mkdir()
-    (tmp_path / "link").symlink_to(tmp_path / "folder")
-    for name in ("folder", "link"):
-        with pytest.raises(OSError, match="directory"):
-            write(tmp_path / name, b"page")
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["folder", "link"]
-
-
 @posix
 def test_a_folder_that_may_not_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(path: Path, flags: int) -> int:

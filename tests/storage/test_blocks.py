@@ -11,7 +11,7 @@ import scipy.sparse as sp
 import pgbn
 from pgbn.errors import DataError, StorageError
 from pgbn.storage import archive
-from pgbn.storage.blocks import counts_of, name_arrays, read_names
+from pgbn.storage.blocks import name_arrays, read_names
 from tests.helpers.saved import forge, write_group
 
 
@@ -34,19 +34,6 @@ def test_both_kinds_have_the_same_blocks(stored) -> None:
     for corpus in (whole, stored):
         with pytest.raises(DataError, match="block 7"):
             corpus.block(7)
-
-
-def test_a_corpus_is_taken_where_counts_are(stored) -> None:
-    def topics(X: object) -> np.ndarray:
-        trained = pgbn.train_layerwise(X, 3, 1, burn_in=2, collect=2, progress=None,
-                                       layer1="partial")  # fmt: skip
-        return trained.networks[-1].phi[0]
-
-    np.testing.assert_array_equal(topics(stored), topics(stored.counts))
-    fitted = [pgbn.PGBN(max_width=3, depth=1, burn_in=2, collect=2, random_state=0).fit(X)
-              for X in (stored, stored.counts)]  # fmt: skip
-    np.testing.assert_array_equal(fitted[0].components_, fitted[1].components_)
-    assert counts_of(7) == 7
 
 
 def test_a_damaged_block_is_named(stored, tmp_path) -> None:

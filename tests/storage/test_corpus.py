@@ -62,7 +62,8 @@ def test_vectorizer_options(corpora: Path) -> None:
     ("a.txt", b"hello you", "no terms could be counted.*token_pattern", {"token_pattern": "("}),
     ("a.txt", b"hello you", "no terms could be counted.*min_df", {"min_df": -3}),
     ("a.txt", b"a", "is not known", {"format": "exel"}),
-    ("a.txt", b"caf\xe9 bar", "nonsense", {"encoding": "nonsense"}),
+    *(("a.txt", b"caf\xe9 bar", "encoding=", {"encoding": name})
+      for name in ("nonsense", None, 5, "a\0b")),
     ("a.npz", b"PK\x03\x04 nonsense", "not a matrix in the format npz", {}),
     ("a.svmlight", b"1 a:b\n", "format svmlight", {}),
     ("a.xyz", b"", "unknown kind of file; name its format", {}),

@@ -56,22 +56,6 @@ def test_saved_names_come_back(tmp_path: Path, trained: pgbn.LayerwiseTraining) 
     assert open_saved(tmp_path / "t").vocabulary == words
 
 
-def test_saved_names_of_an_estimator(tmp_path: Path) -> None:
-    frame = pytest.importorskip("pandas").DataFrame(
-        counts().toarray(), columns=[f"column{v}" for v in range(70)]
-    )
-    model = pgbn.PFA(5, burn_in=5, collect=5, random_state=0).fit(frame)
-    pgbn.save(model, tmp_path / "e")
-    assert open_saved(tmp_path / "e").vocabulary == list(frame)
-    assert pgbn.load(tmp_path / "e").topics(top=3) == model.topics(top=3)
-    words = [f"word{v}" for v in range(70)]
-    pgbn.save(model.fit(counts()), tmp_path / "e", vocabulary=words)
-    again = pgbn.load(tmp_path / "e")
-    assert again.topics(top=3) == model.topics(top=3, vocabulary=words)
-    assert np.array_equal(again.transform(counts()), model.transform(counts()))
-    assert again.fit(counts()).topics()[0].terms[0].startswith("term")  # other data, other terms
-
-
 @pytest.mark.parametrize("name", ["PGBN", "PFA"])
 def test_estimators(tmp_path: Path, name: str) -> None:
     make = getattr(pgbn, name)

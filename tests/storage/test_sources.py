@@ -72,14 +72,6 @@ def test_a_bad_file_of_terms_is_named(kind: str, mtx: Path, tmp_path: Path) -> N
             read()
 
 
-@pytest.mark.parametrize("encoding", ["klingon", None, 5, "a\0b"])
-def test_what_is_no_encoding_is_rejected(encoding: Any, mtx: Path, tmp_path: Path) -> None:
-    for path in (mtx, mtx.with_suffix(".txt")):
-        path.exists() or path.write_text("a text")
-        with pytest.raises(DataError, match="encoding="):
-            pgbn.Corpus.build(path, tmp_path / "corpus", encoding=encoding)
-
-
 # ---- numbers that would wrap ----------------------------------------------------------------
 
 

@@ -8,7 +8,6 @@ import shutil
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import settings
@@ -18,7 +17,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 import pgbn
 from pgbn import zoo
 from pgbn.errors import StorageError
-from pgbn.storage import archive, writing
+from pgbn.storage import writing
 from tests.helpers.saved import all_files, counts, failing, same_networks
 
 
@@ -59,41 +58,6 @@ def test_files_of_others_stay(folder: Path, trained: pgbn.LayerwiseTraining) -> 
     assert set(others) < names
     assert len(names) == 7  # the manifest and the model
     assert len(list(folder.glob("*.part/notes.txt"))) == 2
-
-
-def killed(folder: Path, trained: Any, calls: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A writer that ends at the rename after ``calls`` of them, and cleans nothing up."""
-    with monkeypatch.context() as patch:
-        patch.setattr(Path, "replace", failing(Path.replace, calls + 1, errno.EIO))
-        patch.setattr("pgbn.storage.writing._remove", lambda *arguments: None)
-        with pytest.raises(StorageError):
-            pgbn.save(trained, folder, data=counts(20))
-
-
-@pytest.mark.parametrize("calls", [0, 1, 2])
-def test_leftovers_of_a_killed_writer_are_swept_up(
-    folder: Path, trained: pgbn.LayerwiseTraining, calls: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    whole = {path.name for path in all_files(folder)}
-    killed(folder, trained.deepest, calls, monkeypatch)
-    left = {path.name for path in all_files(folder)} - whole
-    assert len(left) == 3
-    assert sum(name.endswith(".part") for name in left) == 3 - calls
-    same_networks(pgbn.load(folder), trained)
-    (folder / ".state.npz-78.part").write_text("half")
-    pgbn.save(trained, folder)
-    named = {"model.json", *archive.read_manifest(folder)["files"]}
-    assert {path.name for path in all_files(folder)} == named
-
-
-def test_files_that_are_gone(folder: Path, trained: pgbn.LayerwiseTraining) -> None:
-    groups = archive.read_manifest(folder)["groups"]
-    kept = {**groups, "other": "other-0123456789abcdef.npz"}
-    assert writing.still_there(folder, kept) == groups
-    (folder / groups.pop("model")).unlink()
-    assert writing.still_there(folder, kept) == groups
-    assert "documents" in groups
-    assert writing.still_there(folder / "nowhere", kept) == {}
 
 
 def test_folders_made_for_work_that_failed_are_gone(tmp_path: Path) -> None:
