@@ -80,10 +80,9 @@ def report_command(
       pgbn report run -o run.html   (of pgbn sample or net.sample, finished or not)
     """
     from pgbn.cli.models import Model, read_for
-    from pgbn.engine.run.draws import Draws
     from pgbn.report import write_report
     from pgbn.storage.folders import open_saved
-    from pgbn.training.trained import TrainedNetwork, is_belief, unwrapped
+    from pgbn.training.trained import is_belief
 
     check_target(to)
     if to.suffix.lower() not in (".html", ".htm", ""):
@@ -96,16 +95,12 @@ def report_command(
                         "read; leave them out, or give it")  # fmt: skip
     if held_out is not None and not topics:
         raise DataError(f"--held-out {held_out}: only for topic models; leave it out")
-    if any(isinstance(each.object, Draws) for each in saved):
-        data = _run_of(models, title)
-    elif any(
-        isinstance(unwrapped(s.object), TrainedNetwork) and not is_belief(s.object) for s in saved
-    ):
-        data = _grown_of(models, saved, title)
-    else:
+    if topics:
         opened = [Model(path, each) for path, each in zip(models, saved, strict=True)]
         others = None if held_out is None else read_for(opened[0], held_out, reading)[1]
         data = page_data(opened, title=title, held_out=others)
+    else:
+        data = _any_network(models, saved, title)
     chains = data.series[0].values.shape[0] if data.series else len(models)
     page = write_report(data, to)
     facts = {
@@ -125,34 +120,27 @@ def report_command(
     output.result(facts, text)
 
 
-def _run_of(folders: list[Path], title: str | None) -> ReportData:
-    """What a report shows of the run in a folder."""
-    from pgbn.cli.models import open_draws
+def _any_network(folders: list[Path], saved: list[Saved], title: str | None) -> ReportData:
+    """What a report shows of a run, or of a network that was trained of a family of its own."""
+    from pgbn.cli.models import Model, open_draws
+    from pgbn.engine.run.draws import Draws
     from pgbn.report import report_data
+    from pgbn.training.trained import TrainedNetwork, unwrapped
 
+    first, network = saved[0].object, unwrapped(saved[0].object)
+    if not isinstance(first, Draws) and not isinstance(network, TrainedNetwork):
+        Model(folders[0], saved[0])  # says what it holds
     if len(folders) > 1:
         raise DataError(
-            f"{', '.join(map(str, folders))}: one run has all its chains (pgbn sample --chains), "
-            "and a report is of one; give one folder"
+            f"{', '.join(map(str, folders))}: a report is of one run, which has all its chains "
+            "(pgbn sample --chains), or of one training, unless all are topic models; give one "
+            "folder"
         )
-    draws, network = open_draws(folders[0])
-    return report_data(draws, network=network, title=title or "")
-
-
-def _grown_of(folders: list[Path], saved: list[Saved], title: str | None) -> ReportData:
-    """What a report shows of a network that was grown of a family of its own."""
-    from pgbn.report import report_data
-    from pgbn.training.trained import unwrapped
-
-    if len(folders) > 1:
-        raise DataError(
-            f"{', '.join(map(str, folders))}: a report of a network of a family of its own is of "
-            "one training; give one folder"
-        )
-    grown = unwrapped(saved[0].object)
+    if isinstance(first, Draws):
+        return report_data(open_draws(folders[0])[0], title=title or "")
     settings = {key: str(value) for key, value in saved[0].record.get("arguments", {}).items()}
-    name = title or f"{', '.join(grown.model.observed)}: a network of {grown.depth} layers"
-    return report_data(saved[0].object, title=name, settings=settings)
+    name = title or f"{', '.join(network.model.observed)}: a network of {network.depth} layers"
+    return report_data(first, title=name, settings=settings)
 
 
 def _judgement(series: Series) -> str:

@@ -277,13 +277,15 @@ def demo_command(
     from pgbn.evaluation import topics
     from pgbn.report import write_report
     from pgbn.storage.docstrings import docstrings
-    from pgbn.training.checkpoints import train
-    from pgbn.training.settings import budgets
+    from pgbn.training.settings import Settings
 
     if is_archive(to) and _command(to) != DEMO:
         raise StorageError(f"{to}: there is a model that is not of the demo; use another folder")
+    each = [sweeps, sweeps // 2, sweeps // 2]
+    burn_in, collect = [n - n // 4 for n in each], [n // 4 for n in each]
     with wrong_usage():
-        widths = budgets("max_width", layer_numbers("max-width", max_width, int), DEPTH)
+        widths = layer_numbers("max-width", max_width, int)
+        settings = Settings(widths, DEPTH, burn_in=burn_in, collect=collect, seed=seed)
     start = time.monotonic()
     with writing(to):
         output.note("reading the docstrings of numpy and scipy …")
@@ -292,27 +294,8 @@ def demo_command(
         )
         documents, terms = corpus.counts.shape
         describe(corpus)
-        each = [sweeps, sweeps // 2, sweeps // 2]
-        with interruptible():
-            train(
-                corpus.counts,
-                to,
-                widths,
-                DEPTH,
-                burn_in=[n - n // 4 for n in each],
-                collect=[n // 4 for n in each],
-                seed=seed,
-                threads=threads,
-                vocabulary=corpus.vocabulary,
-                labels=corpus.labels,
-                record={
-                    "vectorizer": corpus.options,
-                    "command": DEMO,
-                    **to_merge(isinstance(widths, tuple)),
-                },
-            )
-            if has_duplicates(to):
-                merge_duplicates(to, threads)
+        record = {"command": DEMO, **to_merge(isinstance(widths, list))}
+        _train(corpus, to, settings, record, threads)
     model = open_model(to)
     page = to / "report.html"
     write_report(page_data([model], corpus.texts, title="Docstrings of numpy and scipy"), page)
@@ -374,7 +357,7 @@ def fit_command(
 
       pgbn fit counts.mtx --terms vocabulary.txt -o model --burn-in 500,300,200 --ray 4
     """
-    from pgbn.training.checkpoints import KIND, train
+    from pgbn.training.checkpoints import KIND
     from pgbn.training.settings import Settings, layers_asked
     from pgbn.zoo.arguments import check_link
 
@@ -403,19 +386,33 @@ def fit_command(
         columns = kept.columns(data, reading, corpus)
         describe(corpus)
         announce(settings)
-        record = {"data": str(data), "vectorizer": corpus.options,
-                  **to_merge(merge_twins and isinstance(widths, list))}  # fmt: skip
+        record = {"data": str(data), **to_merge(merge_twins and isinstance(widths, list))}
         if kept.named:
             record["columns"] = kept.named
-        with interruptible():
-            train(
-                corpus.counts, to, **vars(settings), threads=threads, executor=executor,
-                minutes=minutes, vocabulary=corpus.vocabulary, labels=corpus.labels,
-                columns=columns, record=record,
-            )  # fmt: skip
-            if has_duplicates(to):
-                merge_duplicates(to, threads, executor)
+        _train(corpus, to, settings, record, threads, executor, minutes=minutes, columns=columns)
     finished(to)
+
+
+def _train(
+    corpus: Corpus,
+    to: Path,
+    settings: Settings,
+    record: dict[str, Any],
+    threads: int | None,
+    executor: Executor | None = None,
+    **options: Any,
+) -> None:
+    """Train on a corpus with checkpoints, and merge duplicate topics where the record asks."""
+    from pgbn.training.checkpoints import train
+
+    with interruptible():
+        train(
+            corpus.counts, to, **vars(settings), threads=threads, executor=executor,
+            vocabulary=corpus.vocabulary, labels=corpus.labels,
+            record={"vectorizer": corpus.options, **record}, **options,
+        )  # fmt: skip
+        if has_duplicates(to):
+            merge_duplicates(to, threads, executor)
 
 
 def resume_command(

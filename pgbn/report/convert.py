@@ -1,13 +1,22 @@
-"""From draws, trained networks or estimators to ReportData."""
+"""From draws, trained networks or estimators to ReportData.
+
+Topics may trade places between chains, and along one. So only quantities that do not depend on the
+numbering of units are compared:
+
+    a number               itself
+    a vector on a simplex  Σ p², averaged over the vectors
+    any other array        its total
+"""
 
 from __future__ import annotations
 
 import platform
 from ast import literal_eval
 from collections.abc import Iterable, Mapping, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from itertools import pairwise
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -31,7 +40,7 @@ from pgbn.evaluation.periods import check_dates
 from pgbn.evaluation.projection import relevance_of, token_count, usual_length
 from pgbn.evaluation.shares import check_row_order
 from pgbn.explain import derivation
-from pgbn.nodes.base import Latent, Node
+from pgbn.nodes.base import Latent
 from pgbn.report.data import Matrix, ReportData, Series, Simplex, proportions
 from pgbn.report.text import several
 from pgbn.storage.stop_words import TOKEN
@@ -45,7 +54,13 @@ if TYPE_CHECKING:
     from pgbn.network.network import Network
 
 
+Coords = Mapping[str, Sequence[Any]]
 _READABLE = {"log_likelihood": "log likelihood", "width": "active topics of the top layer"}
+_ONLY_TOPICS = "only for networks whose layers are topics of documents"
+_ARGUMENTS = (
+    "max_width", "depth", "eta", "burn_in", "collect", "link", "seed", "layer1", "average",
+    "min_width", "min_count", "trace_every",
+)  # fmt: skip
 
 
 def report_data(
@@ -107,56 +122,40 @@ def report_data(
     relevance_of(1, relevance)
     given, pattern = check_mapping("settings", settings), check_text("token_pattern", token_pattern)
     if isinstance(model, Draws) or network is not None:
-        run = _run_of_draws(model, network)
+        draws = _with_network(model, network)
+        found = _summaries(draws)
+        parts = _parts_of_draws(draws, found)
         trained_only = {"X": X, "held_out": held_out, "max_width": max_width}
         _reject("only for trained networks", trained_only)
     else:
-        run = _run_of_fitted(model, X, held_out, max_width, seed)
-    names = {**run.draws.coords, **check_mapping("coords", coords)}
-    of_documents: dict[str, Any] = {
-        "titles": titles, "texts": texts, "dates": dates, "classes": classes,
-    }  # fmt: skip
-    as_topics = {layers.phi(t) for t, _ in enumerate(run.topics.get("phi", ()), 1)}
-    if run.topics:
-        of_documents = _checked_documents(run, names, vocabulary, of_documents)
+        models = list(model) if isinstance(model, (list, tuple)) else [model]
+        chains = _chains(models)
+        draws = _kept(chains[0][-1])
+        found = _summaries(draws)
+        parts = _parts_of_trained(models[0], chains, X, held_out, max_width, seed)
+    names = {**draws.coords, **check_mapping("coords", coords)}
+    of_documents = {"titles": titles, "texts": texts, "dates": dates, "classes": classes}
+    as_topics = {layers.phi(t) for t, _ in enumerate(parts.get("phi", ()), 1)}
+    if as_topics:
+        parts |= _checked_documents(parts, names, vocabulary, of_documents)
     else:
-        why = "only for networks whose layers are topics of documents"
-        _reject(why, {"vocabulary": vocabulary, **of_documents})
-    facts = {**run.settings, **_used_versions(), **given}
+        _reject(_ONLY_TOPICS, {"vocabulary": vocabulary, **of_documents})
+    versions = {"pgbn": __version__, "numpy": np.__version__, "python": platform.python_version()}
+    parts["settings"] = {**parts["settings"], **versions, **given}
+    parts["title"] = check_text("title", title) or parts["title"]
+    net: Any = draws.network
     return ReportData(
-        title=check_text("title", title) or run.title,
-        nodes=tuple(node_row(run.network, run.found, name) for name in run.network.nodes),
-        simplexes=tuple(
-            each for each in simplexes(run.draws, run.found, names) if each.name not in as_topics
-        ),
-        picture=str(run.network.plot()),
-        series=run.series,
-        stages=run.stages,
-        derivation=derivation(run.network),
-        settings=facts,
-        repeat=check_text("repeat", repeat) or _code_to_repeat(facts),
+        nodes=tuple(_node_row(net, found, name) for name in net.nodes),
+        simplexes=tuple(s for s in _simplexes(draws, found, names) if s.name not in as_topics),
+        picture=str(net.plot()),
+        derivation=derivation(net),
+        repeat=check_text("repeat", repeat) or _code_to_repeat(parts["settings"]),
         columns=check_mapping("columns", columns),
         token_pattern=pattern or TOKEN,
         seed=seed,
         relevance=relevance,
-        **run.topics,
-        **of_documents,
+        **parts,
     )
-
-
-@dataclass
-class _Run:
-    """What draws and fitted networks give to a report. ``topics`` are fields of `ReportData`, empty
-    if the layers are not topics of documents."""
-
-    network: Network
-    draws: Draws
-    found: Mapping[str, Summary]
-    series: tuple[Series, ...]
-    settings: dict[str, Any]
-    topics: dict[str, Any]
-    title: str
-    stages: tuple[tuple[float, str], ...] = ()
 
 
 def _reject(why: str, given: Mapping[str, Any]) -> None:
@@ -166,10 +165,10 @@ def _reject(why: str, given: Mapping[str, Any]) -> None:
 
 
 def _checked_documents(
-    run: _Run, names: Coords, vocabulary: Any, given: dict[str, Any]
+    parts: Mapping[str, Any], names: Coords, vocabulary: Any, given: dict[str, Any]
 ) -> dict[str, Any]:
     """The names of the terms, and what is known of the documents."""
-    phi, theta = run.topics["phi"], run.topics["theta"]
+    phi, theta = parts["phi"], parts["theta"]
     if vocabulary is None:
         vocabulary = names.get(layers.TERM)
     if given["titles"] is None and theta:
@@ -196,7 +195,11 @@ def _check_entries(name: str, entries: Any, size: int | None) -> None:
         raise DataError(f"{name}: {len(entries)} entries, but {size} documents")
 
 
-def _run_of_draws(draws: Draws, network: Network | None) -> _Run:
+# ---- draws --------------------------------------------------------------------------------------
+
+
+def _with_network(draws: Draws, network: Network | None) -> Draws:
+    """Draws that know their network, and of which there are some."""
     if not hasattr(draws, "attributes") or not (network is None or hasattr(network, "nodes")):
         raise DataError("give draws that Network.sample returned, and their pgbn.Network or None")
     network = draws.network if network is None else network
@@ -205,22 +208,25 @@ def _run_of_draws(draws: Draws, network: Network | None) -> _Run:
             "draws: they do not tell which network they are of; give network=, or draw them with "
             "net.sample, whose draws know it, in files too"
         )
-    chains, number = chains_and_draws(draws)
-    settings = {"chains": chains, "draws of each": number, **_data_sizes(draws)}
+    if not draws.values or not _shape(draws, next(iter(draws.values)))[1]:
+        raise DataError("draws: none was kept so far, and there is nothing to show; let it go on")
+    return replace(draws, network=network)
+
+
+def _parts_of_draws(draws: Draws, found: Mapping[str, Summary]) -> dict[str, Any]:
+    """Fields of `ReportData`."""
+    chains, number = _shape(draws, next(iter(draws.values)))[:2]
+    settings: dict[str, Any] = {"chains": chains, "draws of each": number}
+    for name, cells in draws.data.items():
+        sizes = zip(cells.dims, cells.shape, strict=True)
+        settings[f"data {name}"] = " × ".join(f"{size} {dim}" for dim, size in sizes)
     settings |= {name: value for name, value in draws.attributes.items() if value is not None}
     if draws.interrupted:
         settings["unfinished"] = "the run was stopped or still goes on; these are the draws so far"
-    found = summaries(network, draws)
     topics = _topics_of_draws(draws, found)
     title = _title(topics) if topics else "Posterior draws"
-    return _Run(network, draws, found, label_free_traces(draws, found), settings, topics, title)
-
-
-def _data_sizes(draws: Draws) -> dict[str, str]:
-    return {
-        f"data {name}": " × ".join(f"{n} {d}" for d, n in zip(cells.dims, cells.shape, strict=True))
-        for name, cells in draws.data.items()
-    }
+    series = _label_free_traces(draws, found)
+    return {"title": title, "series": series, "settings": settings, **topics}
 
 
 def _topics_of_draws(draws: Draws, found: Mapping[str, Summary]) -> dict[str, Any]:
@@ -254,7 +260,7 @@ def _topics_of_draws(draws: Draws, found: Mapping[str, Summary]) -> dict[str, An
 def _mean_shares(draws: Draws, name: str, topics_first: bool) -> Matrix:
     """The mean of θ_kj / θ_·j over the draws of the first chain, read block by block."""
     total, number = 0.0, 0
-    for chain, _, rows in blocks_of(draws, name):
+    for chain, _, rows in _blocks_of(draws, name):
         if chain:
             break
         total = total + proportions(rows.swapaxes(1, 2) if topics_first else rows).sum(axis=0)
@@ -262,80 +268,77 @@ def _mean_shares(draws: Draws, name: str, topics_first: bool) -> Matrix:
     return np.asarray(total / number)
 
 
-def _title(topics: Mapping[str, Any]) -> str:
-    theta, depth = topics["theta"], len(topics["phi"])
+def _title(parts: Mapping[str, Any]) -> str:
+    theta, depth = parts["theta"], len(parts["phi"])
     return f"Topics of {several(len(theta[0]), 'document') if theta else several(depth, 'layer')}"
 
 
-def _run_of_fitted(model: Any, X: Any, held_out: Any, max_width: Any, seed: int) -> _Run:
-    models = list(model) if isinstance(model, (list, tuple)) else [model]
-    chains = _chains(models)
-    fitted = chains[0][-1]
-    network = fitted.network()
-    settings = {
-        "layer widths": " – ".join(map(str, fitted.widths)),
-        "sweeps in all": fitted.sweeps,
-    }
-    if fitted.link:
-        given = getattr(models[0], "max_width", None) if max_width is None else max_width
-        cells = None if X is None else read_array(observed_node(fitted.link), X, imputed=False)
-        settings |= _belief_facts(fitted, cells)
-        topics = _topics_of_belief(fitted, cells, seed)
-        topics["budget"] = _budgets(given, fitted.widths)
-        topics["held_out"] = _held_out(chains[0], held_out, seed)
-        title = _title(topics)
-    else:
-        only = "only for networks whose layers are topics of documents"
-        _reject(only, {"X": X, "held_out": held_out, "max_width": max_width})
-        topics, title = {}, "A network grown layer by layer"
-    stopped = getattr(getattr(models[0], "training_", models[0]), "stopped", None)
-    if stopped:
-        settings["training stopped"] = stopped
-    if len(chains) > 1:
-        settings["chains"] = len(chains)
-    draws = _kept(fitted, network)
-    return _Run(network, draws, summaries(network, draws), _series(chains), settings, topics, title,
-                _borders(chains[0]))  # fmt: skip
+# ---- trained networks ---------------------------------------------------------------------------
 
 
-def _chains(models: Sequence[Any]) -> list[tuple[Any, ...]]:
-    """The networks of each chain, which must be of the same data."""
+def _chains(models: Sequence[Any]) -> list[tuple[TrainedNetwork, ...]]:
+    """The networks of depth 1, 2, … of each chain, or the one that there is; all chains must be of
+    the same data."""
     if not models:
         raise DataError("model is an empty list; give at least one trained network")
-    chains = [_stages(each) for each in models]
+    chains = []
+    for model in models:
+        if not isinstance(unwrapped(model), TrainedNetwork):
+            trained_network(model)  # says what may be given
+        training = getattr(model, "training_", model)
+        chains.append(tuple(getattr(training, "networks", (unwrapped(model),))))
     sizes = {getattr(stages[-1], "vocabulary_size", 0) for stages in chains}
     if len(sizes) > 1:
         raise DataError(f"model: chains with {sorted(sizes)} terms; give chains of the same data")
     return chains
 
 
-def _stages(model: Any) -> tuple[Any, ...]:
-    """The networks of depth 1, 2, … of one chain, or the one that there is."""
-    deepest = unwrapped(model)
-    if not isinstance(deepest, TrainedNetwork):
-        trained_network(model)  # says what may be given
-    return tuple(getattr(getattr(model, "training_", model), "networks", (deepest,)))
-
-
-def _kept(fitted: Any, network: Network) -> Draws:
+def _kept(trained: TrainedNetwork) -> Draws:
     """What training kept of the nodes that all rows share, as one chain: draws, or else means."""
-    kept = fitted.draws or {name: value[None] for name, value in fitted.means.items()}
-    dims = {name: ("chain", "draw", *network[name].axes) for name in kept}
-    coords = {} if fitted.vocabulary is None else {layers.TERM: list(fitted.vocabulary)}
+    kept = trained.draws or {name: value[None] for name, value in trained.means.items()}
+    dims = {name: ("chain", "draw", *trained.model[name].axes) for name in kept}
+    coords = {} if trained.vocabulary is None else {layers.TERM: list(trained.vocabulary)}
     values = {name: value[None] for name, value in kept.items()}
-    return Draws(values, dims, network=network, coords=coords)
+    return Draws(values, dims, network=trained.model, coords=coords)
 
 
-def _topics_of_belief(trained: TrainedNetwork, cells: Cells | None, seed: int) -> dict[str, Any]:
-    return {
-        "phi": trained.phi,
-        "theta": _shares_of_documents(trained, cells, seed),
-        "weights": tuple(topic_weights(trained, t) for t in range(1, trained.depth + 1)),
-        "active": tuple(_has_counts(phi) for phi in trained.phi),
-        "labels": trained.labels,
-        "length": usual_length(trained),
-        "tokens": token_count(trained),
-    }
+def _parts_of_trained(
+    model: Any,
+    chains: Sequence[Sequence[TrainedNetwork]],
+    X: Any,
+    held_out: Any,
+    max_width: Any,
+    seed: int,
+) -> dict[str, Any]:
+    """Fields of `ReportData`; ``model`` is the first chain as it was given."""
+    stages, trained = chains[0], chains[0][-1]
+    widths = " – ".join(map(str, trained.widths))
+    settings: dict[str, Any] = {"layer widths": widths, "sweeps in all": trained.sweeps}
+    if trained.link:
+        budget = getattr(model, "max_width", None) if max_width is None else max_width
+        cells = None if X is None else read_array(observed_node(trained.link), X, imputed=False)
+        settings |= _belief_facts(trained, cells)
+        parts = {
+            "phi": trained.phi,
+            "theta": _shares_of_documents(trained, cells, seed),
+            "weights": tuple(topic_weights(trained, t) for t in range(1, trained.depth + 1)),
+            "active": tuple(_has_counts(phi) for phi in trained.phi),
+            "budget": _budgets(budget, trained.widths),
+            "labels": trained.labels,
+            "length": usual_length(trained),
+            "tokens": token_count(trained),
+            "held_out": _held_out(stages, held_out, seed),
+        }
+        parts["title"] = _title(parts)
+    else:
+        _reject(_ONLY_TOPICS, {"X": X, "held_out": held_out, "max_width": max_width})
+        parts = {"title": "A network grown layer by layer"}
+    if stopped := getattr(getattr(model, "training_", model), "stopped", None):
+        settings["training stopped"] = stopped
+    if len(chains) > 1:
+        settings["chains"] = len(chains)
+    borders = [(float(below.sweeps), f"layer {above.depth}") for below, above in pairwise(stages)]
+    return {"series": _series(chains), "stages": tuple(borders), "settings": settings, **parts}
 
 
 def _budgets(max_width: int | Sequence[int] | None, widths: tuple[int, ...]) -> tuple[int, ...]:
@@ -383,11 +386,6 @@ def _held_out(stages: Sequence[TrainedNetwork], X: Any, seed: int) -> tuple[tupl
         (each.depth, completion_perplexity(each, X, burn_in=50, samples=50, seed=seed).perplexity())
         for each in stages
     )
-
-
-def _borders(stages: Sequence[Any]) -> tuple[tuple[float, str], ...]:
-    """Where training added each further layer."""
-    return tuple((float(below.sweeps), f"layer {above.depth}") for below, above in pairwise(stages))
 
 
 def _series(chains: Sequence[Sequence[Any]]) -> tuple[Series, ...]:
@@ -442,12 +440,6 @@ def _joined(stages: Sequence[Any], name: str) -> tuple[Matrix, Matrix]:
     return np.concatenate(sweeps), np.concatenate(values)
 
 
-_ARGUMENTS = (
-    "max_width", "depth", "eta", "burn_in", "collect", "link", "seed", "layer1", "average",
-    "min_width", "min_count", "trace_every",
-)  # fmt: skip
-
-
 def _belief_facts(trained: TrainedNetwork, cells: Cells | None) -> dict[str, Any]:
     """Sizes, link and priors of a belief network, by readable names."""
     facts: dict[str, Any] = {"terms": trained.vocabulary_size}
@@ -484,23 +476,7 @@ def _literal(value: Any) -> str:
         return repr(value)
 
 
-def _used_versions() -> dict[str, str]:
-    """What the numbers were made with."""
-    return {"pgbn": __version__, "numpy": np.__version__, "python": platform.python_version()}
-
-
-Coords = Mapping[str, Sequence[Any]]
-
-_SWEEPS = (("burn_in", 0), ("thin", 1))  # attributes of draws, and their values if missing
-
-
-def chains_and_draws(draws: Draws) -> tuple[int, int]:
-    """The chains, and the draws of each; draws without any are rejected."""
-    name = next(iter(draws.values), None)
-    chains, number = (0, 0) if name is None else _shape(draws, name)[:2]
-    if not number:
-        raise DataError("draws: none was kept so far, and there is nothing to show; let it go on")
-    return chains, number
+# ---- summaries of draws ------------------------------------------------------------------------
 
 
 def _shape(draws: Draws, name: str) -> tuple[int, ...]:
@@ -537,21 +513,22 @@ class Summary:
         self.entries += flat.size
 
 
-def summaries(network: Network, draws: Draws) -> dict[str, Summary]:
+def _summaries(draws: Draws) -> dict[str, Summary]:
     """A summary of every node that has draws."""
-    out = {}
+    out, network = {}, draws.network
+    assert network is not None
     for name in draws.values:
-        over, (chains, number, *sizes) = _summed(network.nodes.get(name)), _shape(draws, name)
-        vectors = 1
-        for dim, size in zip(draws.dims[name][2:], sizes, strict=True):
-            vectors *= 1 if dim == over else size
+        node, (chains, number, *sizes) = network.nodes.get(name), _shape(draws, name)
+        over = node.simplex if isinstance(node, Latent) else None
+        own = zip(draws.dims[name][2:], sizes, strict=True)
+        vectors = prod(size for dim, size in own if dim != over)
         out[name] = Summary(over, np.empty((chains, number)))
-        for chain, start, rows in blocks_of(draws, name):
+        for chain, start, rows in _blocks_of(draws, name):
             out[name].add(chain, start, rows, vectors)
     return out
 
 
-def blocks_of(draws: Draws, name: str) -> Iterable[tuple[int, int, Matrix]]:
+def _blocks_of(draws: Draws, name: str) -> Iterable[tuple[int, int, Matrix]]:
     """The draws of a node in pieces: (chain, number of the first draw, draws)."""
     in_folder = getattr(draws.values, "blocks", None)
     if in_folder is not None:
@@ -561,11 +538,11 @@ def blocks_of(draws: Draws, name: str) -> Iterable[tuple[int, int, Matrix]]:
         yield chain, 0, np.asarray(rows)
 
 
-def label_free_traces(draws: Draws, found: Mapping[str, Summary]) -> tuple[Series, ...]:
+def _label_free_traces(draws: Draws, found: Mapping[str, Summary]) -> tuple[Series, ...]:
     """Traces of what does not depend on the numbering of units."""
     out = []
     for name, each in found.items():
-        begin, step = (draws.attributes.get(key, default) for key, default in _SWEEPS)
+        begin, step = draws.attributes.get("burn_in", 0), draws.attributes.get("thin", 1)
         sweeps = begin + np.arange(1.0, each.trace.shape[1] + 1) * step
         total = f"total of {name}" if draws.dims[name][2:] else name
         title = total if each.over is None else f"mean Σp² of {name}"
@@ -573,12 +550,7 @@ def label_free_traces(draws: Draws, found: Mapping[str, Summary]) -> tuple[Serie
     return tuple(out)
 
 
-def _summed(node: Node | None) -> str | None:
-    """The dim over which a latent node sums to one, if it does."""
-    return node.simplex if isinstance(node, Latent) else None
-
-
-def node_row(
+def _node_row(
     network: Network, found: Mapping[str, Summary], name: str
 ) -> tuple[str, str, str, str]:
     """Name, law, dims and posterior of a node."""
@@ -593,7 +565,7 @@ def node_row(
     return name, f"{type(node).__name__}({slots})", ", ".join(node.axes) or "–", shown
 
 
-def simplexes(draws: Draws, found: Mapping[str, Summary], coords: Coords) -> Iterable[Simplex]:
+def _simplexes(draws: Draws, found: Mapping[str, Summary], coords: Coords) -> Iterable[Simplex]:
     """Means of the first chain: in another chain the same topic has another number."""
     for name, each in found.items():
         over = each.over
