@@ -59,7 +59,7 @@ class Tomotopy:
             self._add()
 
     def _add(self):
-        documents, terms = self.score.shape
+        documents, terms = self.score.cells.shape
         topics = self.model.k
         known = np.array([int(word) for word in self.model.used_vocabs])
         phi = np.full((topics, terms), 1e-12)

@@ -13,23 +13,36 @@ can take. A word boundary may follow a run if the alternative begins with one.
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from pgbn.checks import is_finite_number, is_integral
 from pgbn.errors import DataError, did_you_mean
 from pgbn.storage.stop_words import TOKEN, is_language
 
-_LONGEST, _ALTERNATIVES, _MOST, _OPTIONAL = 500, 20, 255, 3
-_ONE = r"""\[\^?\]?(?:\\.|[^\\\]])*\]|\\[wWdDsS]|\\u[0-9a-fA-F]{4}|\\[^\w]|[^\\()\[\]{}?*+|^$]"""
-_COUNT = r"(?P<count>[?*+]|\{\d{1,3}(?:,\d{0,3})?\})?(?![?*+{])"
-_PIECE = re.compile(rf"(?P<boundary>\\b)|(?P<one>{_ONE}){_COUNT}|(?P<open>\((?:\?:)?)|(?P<bar>\|)")
-_CLOSE = re.compile(rf"\){_COUNT}")
-_FLAGS = re.compile(r"\(\?[aiu]+\)")
+_LONGEST, _ALTERNATIVES, _OPTIONAL = 500, 20, 3
 _EVERY = "".join(map(chr, range(0xD800)))
+_FLAGS = re.compile(r"\A\(\?[aiu]+\)")
+# A character of a set; how often it comes: so many times, at most once, or a run of them; and a
+# group. Then an alternative, a group that comes exactly once, and the pieces of an alternative.
+_ONE = (
+    r"""(?:\[\^?\]?(?:\\.|[^\\\]])*\]|\\[wWdDsS]|\\u[0-9a-fA-F]{4}|\\[^\w]|[^\\()\[\]{}?*+|^$])"""
+)
+_TIMES = r"(?:\{[12]?\d{1,2}\})"
+_SPAN = r"(?:[*+]|\{[12]?\d{1,2},(?:[12]?\d{1,2})?\})"
+_END = r"(?![?*+{])"
+_FIXED, _MAYBE, _RUN = (rf"(?:{_ONE}{n}{_END})" for n in (f"{_TIMES}?", r"\?", _SPAN))
+_GROUP = rf"(?:\((?:\?:)?{_ONE}{_END}{_FIXED}*{_RUN}?\))"
+_ALTERNATIVE = re.compile(
+    rf"(?:\\b|{_FIXED}|{_MAYBE}|{_GROUP}\?{_END})*{_RUN}?"
+    rf"(?P<rest>(?:\\b|{_MAYBE}|{_GROUP}[?*]{_END})*)"
+)
+_ONCE = re.compile(rf"({_ONE})|\((?:\?:)?((?:\\b|{_FIXED}|{_MAYBE}|{_RUN})*)\){_END}")
+_PIECE = re.compile(
+    rf"\((?:\?:)?(?P<first>{_ONE})|\)(?P<star>\*)?|\\b|"
+    rf"(?P<one>{_ONE})(?:{_TIMES}|(?P<span>{_SPAN}|\?))?"
+)
 
 
 def is_quick(pattern: object) -> bool:
@@ -41,121 +54,39 @@ def is_quick(pattern: object) -> bool:
     try:
         if re.compile(pattern).groups > 1:
             return False
-        flags = _FLAGS.match(pattern)
-        alternatives = _parsed(pattern[flags.end() if flags else 0 :])
-    except (re.error, OverflowError, RecursionError, _OtherFormError):
+    except (re.error, OverflowError, RecursionError):
         return False
-    return len(alternatives) <= _ALTERNATIVES and all(map(_runs_once, alternatives))
-
-
-class _OtherFormError(ValueError):
-    """A pattern that is not of the form above."""
-
-
-@dataclass(frozen=True)
-class _One:
-    """A character of a set, from ``least`` to ``most`` times; a boundary has no set."""
-
-    characters: str
-    least: int = 1
-    most: float = 1
-
-    @property
-    def is_run(self) -> bool:
-        return self.most > 1 and self.least < self.most
-
-
-@dataclass(frozen=True)
-class _Group:
-    """Characters that come together, or not at all; or, ``most`` = ∞, again and again."""
-
-    inner: tuple[_One, ...]
-    most: float
-
-
-def _parsed(pattern: str) -> list[list[_One | _Group]]:
-    """The alternatives of a pattern."""
-    found: list[list[_One | _Group]] = [[]]
-    group: list[_One] | None = None
-    at = 0
-    while at < len(pattern):
-        close = _CLOSE.match(pattern, at)
-        if close and group is not None:
-            least, most = _counts(close["count"])
-            if least == most == 1:
-                found[-1] += group
-            elif least == 0 and most in (1, math.inf):
-                found[-1].append(_Group(tuple(group), most))
-            else:
-                raise _OtherFormError
-            group, at = None, close.end()
-            continue
-        piece = _PIECE.match(pattern, at)
-        if piece is None or (group is not None and (piece["open"] or piece["bar"])):
-            raise _OtherFormError
-        if piece["open"]:
-            group = []
-        elif piece["bar"]:
-            found.append([])
-        else:
-            one = _One(piece["one"] or "", *_counts(piece["count"]))
-            (found[-1] if group is None else group).append(one)
-        at = piece.end()
-    if group is not None:
-        raise _OtherFormError
-    return found
-
-
-def _counts(count: str | None) -> tuple[int, float]:
-    if not count:
-        return 1, 1
-    if count in "?*+":
-        return int(count == "+"), 1 if count == "?" else math.inf
-    least, comma, most = count[1:-1].partition(",")
-    bounds = int(least or 0), float(most or ("inf" if comma else least))
-    if bounds[0] > _MOST or (bounds[1] > _MOST and bounds[1] < math.inf):
-        raise _OtherFormError
-    return bounds
-
-
-def _runs_once(pieces: list[_One | _Group]) -> bool:
-    """Whether an alternative has one run, and after it nothing that could fail."""
-    bounded = bool(pieces) and pieces[0] == _One("")
-    run, optional, repeated = False, 0, 0
-    for piece in pieces:
-        if isinstance(piece, _Group):
-            optional, repeated = optional + 1, repeated + (piece.most > 1)
-            if any(each.least != each.most for each in piece.inner[:-1]) or not piece.inner:
-                return False
-        elif not piece.characters:
-            if run and not bounded:
-                return False
-        elif piece.is_run:
-            if run or repeated:
-                return False
-            run = True
-        elif piece.least == piece.most:
-            if run or repeated:
-                return False
-        else:
-            optional += 1
-    return optional <= _OPTIONAL and repeated <= 1 and _apart(pieces)
-
-
-def _apart(pieces: list[_One | _Group]) -> bool:
-    """Whether every group begins with a character that no run takes."""
-    groups = [piece for piece in pieces if isinstance(piece, _Group)]
-    ones = [*(p for p in pieces if isinstance(p, _One)), *(p for g in groups for p in g.inner)]
-    runs = [one.characters for one in ones if one.is_run]
-    for group in groups:
-        first = group.inner[0]
-        negative = first.characters.startswith("[^") or re.search(r"\\[a-zA-Z]", first.characters)
-        if first != _One(first.characters) or max(first.characters) > _EVERY[-1] or negative:
+    text, at = _ONCE.sub(lambda found: found[1] or found[2] or "", _FLAGS.sub("", pattern)), 0
+    for _ in range(_ALTERNATIVES):
+        found = _ALTERNATIVE.match(text, at)
+        if found is None or not _runs_once(found):
             return False
-        taken = "".join(re.findall(f"(?i){first.characters}", _EVERY))
-        if not taken or any(re.search(f"(?i){run}", taken) for run in runs):
+        if found.end() == len(text):
+            return True
+        if text[found.end()] != "|":
             return False
-    return True
+        at = found.end() + 1
+    return False
+
+
+def _runs_once(alternative: re.Match[str]) -> bool:
+    """Whether little may be missing, and every group begins with a character that no run takes."""
+    pieces = list(_PIECE.finditer(alternative[0]))
+    firsts = [piece["first"] for piece in pieces if piece["first"]]
+    runs = [piece["one"] for piece in pieces if piece["span"] not in (None, "?")]
+    missing = len(firsts) + sum(piece["span"] == "?" for piece in pieces)
+    again = sum(piece["star"] is not None for piece in pieces)
+    bounded = alternative[0].startswith(r"\b") or r"\b" not in alternative["rest"]
+    few = missing <= _OPTIONAL and again <= 1
+    return few and bounded and all(_is_apart(first, runs) for first in firsts)
+
+
+def _is_apart(first: str, runs: list[str]) -> bool:
+    """Whether no run takes a character of the set ``first``."""
+    if max(first) > _EVERY[-1] or first.startswith("[^") or re.search(r"\\[a-zA-Z]", first):
+        return False
+    taken = "".join(re.findall(f"(?i){first}", _EVERY))
+    return bool(taken) and not any(re.search(f"(?i){run}", taken) for run in runs)
 
 
 # ---- options that come with a saved model -------------------------------------------------

@@ -28,7 +28,7 @@ SLOW = [
     r"(?:a{1,9}){1,9}b", r"\w+?x", r"(?=\w+x)a", r"(?:a|b)+", r"(?:-\w+)*\w+x", r"(?:.\w+)*",
     r"\w+(?:-\w+)*(?:-\w+)*x", r"(?:[^a]\w+)*",
 ]  # fmt: skip
-NONE = ["(", "[", "((a)", "(?x) a b", "(a)(b)", 7, None, "a" * 600, r"\w+(?:)*"]
+NONE = [r"(?:\ba)?", "(", "[", "((a)", "(?x) a b", "(a)(b)", 7, None, "a" * 600, r"\w+(?:)*"]
 
 
 @pytest.mark.parametrize("pattern", QUICK)
