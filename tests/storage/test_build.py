@@ -152,24 +152,50 @@ def stopping(self: build._Build) -> None:
     raise KeyboardInterrupt
 
 
-def test_a_build_that_stops_is_continued(lines, tmp_path, monkeypatch) -> None:
+@pytest.mark.parametrize(("name", "options", "least"), [
+    ("lines.txt", {"min_df": 2}, 16), ("counts.mtx", {}, 10),
+])  # fmt: skip
+def test_a_build_that_stops_is_continued(
+    lines, tmp_path, monkeypatch, name, options, least
+) -> None:
     """Stopped at every commit in turn, it ends with what a build at one go gives."""
     monkeypatch.setattr(build, "COMMIT_ROWS", 32)
     monkeypatch.setattr(sources, "ROWS", 16)
-    folders, stops, options = (tmp_path / "a", tmp_path / "b"), 0, {"block_rows": 32, "min_df": 2}
+    monkeypatch.setattr(sources, "ENTRIES", 200)
+    scipy.io.mmwrite(tmp_path / "counts.mtx", counts())
+    folders, stops = (tmp_path / "a", tmp_path / "b"), 0
+    arguments = {"block_rows": 32, **options}
     with monkeypatch.context() as patched:
         patched.setattr(build._Build, "_commit", stopping)
         while not (stops and archive.read_manifest(folders[0])["content"]["object"]["complete"]):
             with pytest.raises(KeyboardInterrupt):
-                pgbn.Corpus.build(lines, folders[0], **options)
+                pgbn.Corpus.build(tmp_path / name, folders[0], **arguments)
             stops += 1
             if not archive.read_manifest(folders[0])["content"]["object"]["complete"]:
                 with pytest.raises(StorageError, match="it continues where it was"):
                     pgbn.Corpus.open(folders[0])
-    assert stops > 15
-    assert_same(pgbn.Corpus.open(folders[0]), pgbn.Corpus.build(lines, folders[1], **options))
+    assert stops >= least
+    at_once = pgbn.Corpus.build(tmp_path / name, folders[1], **arguments)
+    assert_same(pgbn.Corpus.open(folders[0]), at_once)
     files = [sorted(path.name for path in folder.glob("*.npz")) for folder in folders]
     assert files[0] == files[1]
+
+
+@pytest.mark.parametrize(("name", "line"), [
+    ("a.txt", "sea ship sail\n"), ("a.csv", "sea ship\n"), ("a.jsonl", '{"text": "sea ship"}\n'),
+    ("a.mtx", "1 1 1\n2 1 1\n3 1 1\n4 1 1\n5 1 1\n6 1 1\n"),
+])  # fmt: skip
+def test_files_larger_than_the_memory_are_read(tmp_path, monkeypatch, name, line) -> None:
+    """A file of 300 kB, where a quarter of the memory is 100 kB."""
+    lines = 300_000 // len(line)
+    market = f"%%MatrixMarket matrix coordinate integer general\n6 9 {6 * lines}\n"
+    (tmp_path / name).write_text({"a.csv": "text\n", "a.mtx": market}.get(name, "") + line * lines)
+    monkeypatch.setattr("pgbn.storage.count_files.BLOCK", 2**12)
+    monkeypatch.setattr(sources, "ENTRIES", 2**12)
+    monkeypatch.setattr("pgbn.storage.read_limits.memory", lambda: 400_000)
+    built = pgbn.Corpus.build(tmp_path / name, tmp_path / "corpus")
+    terms = {"a.txt": 3, "a.mtx": 6}.get(name, 2)
+    assert built.total == terms * lines
 
 
 @pytest.mark.parametrize("change", [

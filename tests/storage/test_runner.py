@@ -25,13 +25,13 @@ def test_every_so_many_sweeps() -> None:
     assert written == [3, 6, 9]
 
 
-@pytest.mark.parametrize(("timing", "took", "ticks"), [
-    (Timing(minutes=1.0, share=0.1), {1: 30.0}, 100),
+@pytest.mark.parametrize(("timing", "took", "ticks", "times"), [
+    (Timing(minutes=1.0, share=0.1), {1: 30.0}, 100, 4),
     # SIGSTOP, then SIGCONT: it counted as the cost of writing, and no checkpoint came for days.
-    (Timing(minutes=5.0), {1: 1.0, 3: 30_000.0, 4: 1.0}, 200),
+    (Timing(minutes=5.0), {1: 1.0, 3: 30_000.0, 4: 1.0}, 200, 6),
 ])  # fmt: skip
 def test_every_so_many_minutes_and_at_most_a_share(
-    monkeypatch: pytest.MonkeyPatch, timing: Timing, took: dict[int, float], ticks: int
+    monkeypatch: pytest.MonkeyPatch, timing: Timing, took: dict[int, float], ticks: int, times: int
 ) -> None:
     clock, written = [0.0], []
     monkeypatch.setattr(time, "monotonic", lambda: clock[0])
@@ -45,6 +45,7 @@ def test_every_so_many_minutes_and_at_most_a_share(
         clock[0] += 10.0
         rhythm.tick(save)
     waited = [b - a for a, b in pairwise(written)]
+    assert len(written) == times
     assert written[0] == 60.0 * float(timing.minutes or 0)
     assert min(waited) >= took[1] / timing.share
     assert max(waited) < max(took.values()) + 400.0
