@@ -57,35 +57,14 @@ class Output:
             _discard(sys.stderr)
 
     def table(self, title: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-        """A table; the last column may be long. In a pipe its lines are not filled or broken: each
-        row is a line, for other programs."""
-        if not sys.stdout.isatty():
-            self.say("\n".join(_lines(title, columns, rows)))
-            return
-        from rich.console import Console
-        from rich.table import Table
-        from rich.text import Text
-
-        table = Table(title=Text(printable(title)), title_justify="left", box=None, pad_edge=False)
-        for number, column in enumerate(columns):
-            last = number == len(columns) - 1
-            table.add_column(column, justify="left" if last else "right", overflow="fold")
-        for row in rows:
-            table.add_row(*(Text(printable(cell, one_line=True)) for cell in row))
-        Console().print(table)
-
-
-def _lines(title: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> list[str]:
-    """A table as plain text: all columns but the last to the right, two spaces apart."""
-    cells = [[printable(cell, one_line=True) for cell in row] for row in (columns, *rows)]
-    widths = [max(map(len, column)) for column in zip(*cells, strict=True)][:-1]
-    lines = [
-        "  ".join(
-            [*(cell.rjust(n) for cell, n in zip(row, widths, strict=False)), row[-1]]
-        ).rstrip()
-        for row in cells
-    ]
-    return [printable(title), *lines] if any(columns) else [printable(title), *lines[1:]]
+        """A table: all columns but the last to the right, two spaces apart. Each row is one line,
+        for other programs too."""
+        cells = [[printable(cell, one_line=True) for cell in row] for row in (columns, *rows)]
+        widths = [max(map(len, column)) for column in zip(*cells, strict=True)][:-1]
+        self.say(title)
+        for row in cells if any(columns) else cells[1:]:
+            shown = [cell.rjust(width) for cell, width in zip(row, widths, strict=False)]
+            self.say("  ".join([*shown, row[-1]]).rstrip())
 
 
 output = Output()

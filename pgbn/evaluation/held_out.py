@@ -10,7 +10,7 @@ masked in the data of the chain, and
     perplexity = exp(−mean of ln p(x_i)),       p(x_i) = 1/S Σ_s p(x_i | λ^s)
 
 by="rows": whole rows are held out, which no chain has seen. Their own latent values are integrated
-out (`pgbn.evaluation.row_likelihood`), and with V cells in a row, so that rows compare with cells,
+out (`pgbn.evaluation.log_likelihood`), and with V cells in a row, so that rows compare with cells,
 
     perplexity = exp(−mean of ln p(x_j) / V),       p(x_j) = 1/S Σ_s p̂(x_j | what no row has)
 
@@ -41,7 +41,7 @@ from pgbn.engine.run.chain import Chain
 from pgbn.engine.run.draws import Draws
 from pgbn.engine.run.replay import Replay
 from pgbn.errors import DataError, notify
-from pgbn.evaluation.row_likelihood import row_log_likelihood
+from pgbn.evaluation.log_likelihood import row_log_likelihood
 from pgbn.network.layers import Layer, layers_above
 from pgbn.network.network import Network
 from pgbn.nodes.base import Node, Observed

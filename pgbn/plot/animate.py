@@ -28,8 +28,7 @@ from pgbn.explain.notation import Notation
 from pgbn.explain.sampler import sampler_of_chain
 from pgbn.explain.sweep import step_lines
 from pgbn.network.schedule import reorder
-from pgbn.plot.layout import find_plate, make_boxes
-from pgbn.plot.picture import plot
+from pgbn.plot.picture import find_plate, make_boxes, plot
 from pgbn.plot.schedule import HATCH, freshness_table
 from pgbn.storage.atomic_files import save_text
 

@@ -11,7 +11,7 @@ import pytest
 
 import pgbn as pg
 from pgbn.plot import Picture
-from pgbn.plot.layout import HEIGHT, Box, find_plate, make_boxes, make_edges, place
+from pgbn.plot.picture import HEIGHT, Box, find_plate, make_boxes, make_edges, place
 from pgbn.plot.ranks import rank_histograms
 from tests.helpers.compositions import COMPOSITIONS
 

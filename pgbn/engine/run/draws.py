@@ -134,7 +134,7 @@ class Draws:
         be independent given the rest, and all latent nodes kept. ``data={"x": new}`` are rows that
         the draws have not seen (by row); draws of what no row has are enough then.
         """
-        from pgbn.evaluation.row_likelihood import log_likelihood
+        from pgbn.evaluation.log_likelihood import log_likelihood
 
         return log_likelihood(self, name, by, rows, particles, seed, threads, data)
 
