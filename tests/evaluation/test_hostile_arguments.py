@@ -76,6 +76,9 @@ NAMED: dict[str, Callable[[], object]] = {
     r"dates=.*give one entry": lambda: ev.time_bins("2019"),
     r"dates: \[1\] of document 0": lambda: ev.time_bins([[1], [2, 3]]),
     r"bins=.* memory": lambda: ev.time_bins([1, 2], 2**62),
+    r"holding: \['phi1'\] is no name": lambda: PFA.holding(["phi1"]),
+    r"columns\['text'\]=3: give a list": lambda: pgbn.save(PFA, "nowhere", columns={"text": 3}),
+    r"burn_in=.* must be an integer": lambda: PFA.sample({"x": X}, np.timedelta64(2, "s"), 1),
 }  # fmt: skip
 
 
@@ -110,20 +113,3 @@ def test_predictions_name_the_argument(argument: str, value: Any, words: str) ->
         drawn().predict(np.array(["x", "y"]))
     with pytest.raises(pgbn.PgbnError, match="must be 'cell' or 'row'"):
         drawn().log_likelihood("x", np.array(["x", "y"]))
-
-
-def test_other_kinds_of_arguments() -> None:
-    """A list of names is a likely slip; a span of time is an integer for numpy."""
-    network = pgbn.zoo.pfa(2)
-    with pytest.raises(pgbn.NetworkError, match=r"holding: \['phi1'\] is no name"):
-        network.holding(["phi1"])
-    X = np.ones((4, 3), int)
-    for argument in ("burn_in", "draws", "thin", "chains"):
-        few = {"burn_in": 1, "draws": 1, "thin": 1, "chains": 1, argument: np.timedelta64(2, "s")}
-        with pytest.raises(pgbn.DataError, match=f"{argument}=.* must be an integer"):
-            network.sample({"x": X}, **few, progress=False)
-    with pytest.raises(pgbn.DataError) as caught:
-        network.chain({"x": X}, seed="x" * 10**5)
-    assert len(str(caught.value)) < 200
-    with pytest.raises(pgbn.DataError, match=r"columns\['text'\]=3: give a list"):
-        pgbn.save(network, "nowhere", columns={"text": 3})

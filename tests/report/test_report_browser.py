@@ -1,6 +1,5 @@
 """The report in headless Chromium: what a reader sees, clicks, types and hears."""
 
-import base64
 import json
 from dataclasses import replace
 from itertools import pairwise
@@ -176,21 +175,6 @@ def test_texts_stay_texts(page, data) -> None:
     )
     assert content(page, "h1") == ["A <b>report</b> & more"]
     assert "# <&>" in content(page, "#settings pre")[0]
-
-
-def test_the_map_follows(page, data) -> None:
-    choose_option(page, "map-layer", "3")
-    leading = data.theta[2].argmax(axis=1)
-    counts = np.bincount(leading, minlength=5)
-    first = int(np.argsort(-counts, kind="stable")[0])
-    assert content(page, "#map-legend .number")[0] == str(counts[first])
-    click(page, "#map-legend button")
-    assert content(page, "#detail h2") == [f"Layer 3, topic {first}"]
-    drawn = page.execute_script(
-        "const c = document.getElementById('map-canvas');"
-        "return c.getContext('2d').getImageData(0, 0, c.width, c.height).data.some((v) => v > 0)"
-    )
-    assert drawn
 
 
 def test_traces_and_widths(page, data) -> None:
@@ -415,24 +399,6 @@ def test_a_document_is_found_and_read(page, data) -> None:
     assert content(page, "#detail h2") == ["No topic chosen"]
 
 
-def test_a_point_of_the_map_is_a_document(page, data) -> None:
-    names = json.loads(page.find_element(By.ID, "map-canvas").get_attribute("data-names"))
-    assert len(set(names)) == len(names) >= 3
-    points = page.execute_script(
-        "return JSON.parse(document.getElementById('data').textContent).map.points"
-    )
-    x, y = np.frombuffer(base64.b64decode(points), "<u2").reshape(-1, 2)[23] / 65535
-    page.execute_script(
-        "const c = document.getElementById('map-canvas'); c.scrollIntoView({block: 'center', behavior: 'instant'});"
-        "const f = c.getBoundingClientRect();"
-        "c.dispatchEvent(new MouseEvent('click', {bubbles: true,"
-        "clientX: f.left + 14 + arguments[0] * (c.clientWidth - 28),"
-        "clientY: f.top + 14 + (1 - arguments[1]) * (c.clientHeight - 28)}))", float(x), float(y),
-    )  # fmt: skip
-    assert content(page, "#detail h2") == [titles()[23]]
-    picture(page, "map")
-
-
 def test_topics_over_time_and_by_class(page, data) -> None:
     assert content(page, "#groups h3") == ["Over time: pub<lished", "By class: kind"]
     choose_option(page, "group-layer", "3")
@@ -555,6 +521,19 @@ def test_the_label_of_a_chosen_topic_covers_none_of_its_points(page, data, width
                 assert not covers(label, spot), (layer, topic)
 
 
+def test_a_point_of_the_map_is_a_document(page) -> None:
+    names = json.loads(page.find_element(By.ID, "map-canvas").get_attribute("data-names"))
+    assert len(set(names)) == len(names) >= 3
+    page.execute_script(
+        SPOTS + "canvas.scrollIntoView({block: 'center', behavior: 'instant'});"
+        "const frame = canvas.getBoundingClientRect(), [x, y] = spot(23);"
+        "canvas.dispatchEvent(new MouseEvent('click', {bubbles: true,"
+        "clientX: frame.left + x, clientY: frame.top + y}))"
+    )  # fmt: skip
+    assert content(page, "#detail h2") == [titles()[23]]
+    picture(page, "map")
+
+
 def test_what_the_pointer_told_of_another_layer_goes(page) -> None:
     page.execute_script(
         SPOTS + "const frame = canvas.getBoundingClientRect(), [x, y] = spot(23);"
@@ -567,26 +546,6 @@ def test_what_the_pointer_told_of_another_layer_goes(page) -> None:
     assert tip.is_displayed()
     click(page, ".theme .chips button")  # of the layer below
     assert not tip.is_displayed()
-
-
-def test_the_name_of_a_chosen_topic_leaves_the_open_document_free(page, data) -> None:
-    look(page, 390, 900)
-    spots = page.execute_script(PLACES, list(range(data.size)))
-    seen = 0
-    for topic in range(data.widths[1]):
-        choose_in_table(page, 2, topic)
-        under = [j for j, spot in enumerate(spots) if covers(label_of(page), spot)]
-        for number in under[:1]:
-            seen += 1
-            page.execute_script(
-                SPOTS + "const frame = canvas.getBoundingClientRect(), [x, y] = spot(arguments[0]);"
-                "canvas.dispatchEvent(new MouseEvent('click', {bubbles: true,"
-                "clientX: frame.left + x, clientY: frame.top + y}))", number,
-            )  # fmt: skip
-            assert not covers(label_of(page), spots[number]), (topic, number)
-        if seen == 3:
-            break
-    assert seen, "no document lies under the name of a topic"
 
 
 FOCUSED = "return document.activeElement.id"

@@ -1,7 +1,7 @@
 """Every model of the zoo, by the verbs that all networks have.
 
 The laws are compared elsewhere, for every model too: predictive moments against simulation in
-tests/evaluation/test_log_likelihood.py, rows against brute force in test_row_likelihood.py beside it,
+tests/evaluation/test_log_likelihood.py, rows against brute force there too,
 `infer` against a joint run with the rest given in tests/engine/rows/test_infer.py; both for the
 wider zoo in test_wider_laws.py. Here each model
 is taken through given values, new rows, prediction, held-out data and a run that is stopped.
@@ -20,7 +20,7 @@ import pgbn
 from pgbn import Draws, Event, Network
 from pgbn.evaluation import HeldOut
 from tests.engine.rows import test_infer
-from tests.evaluation import test_log_likelihood, test_row_likelihood
+from tests.evaluation import test_log_likelihood
 from tests.helpers.models import sizes_of, zoo_models
 from tests.helpers.wider_models import wider_models
 
@@ -72,7 +72,7 @@ def test_the_laws_are_compared_for_every_model() -> None:
     assert {*test_infer.LOCAL, *IN_TIME} == set(MODELS)
     assert list(test_log_likelihood.MODELS) == list(MODELS)
     exact = {"lda"}  # a multinomial, compared with exact sums there
-    assert {*test_row_likelihood.BY_ROW, *IN_TIME, *exact, "hdp_lda"} == set(MODELS)
+    assert {*test_log_likelihood.BY_ROW, *IN_TIME, *exact, "hdp_lda"} == set(MODELS)
 
 
 def held_node(network: Network) -> str:
