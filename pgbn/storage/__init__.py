@@ -1,6 +1,6 @@
-"""What is kept: folders that are whole at every moment, arrays, corpora, codecs.
+"""What is kept: folders that are complete at every moment, arrays, corpora, codecs.
 
-The types that can be saved register themselves (`pgbn.storage.archive`): this room knows none.
+The types that can be saved register themselves (`pgbn.storage.archive`): storage knows none.
 """
 
 from pgbn.storage.archive import codec_in, register_codec

@@ -26,7 +26,7 @@ from pydantic import Field
 
 from pgbn.checks import is_integral
 from pgbn.errors import DataError, StorageError
-from pgbn.storage.archive import Files, Group, check_form, register_decoder
+from pgbn.storage.archive import FolderArrays, Group, check_form, register_decoder
 from pgbn.storage.folders import read_folder, saying_where
 from pgbn.storage.read_limits import check_bytes
 from pgbn.storage.sparse import MOST_COLUMNS, check_sum, compact, read_rows
@@ -141,7 +141,7 @@ class Corpus:
     def open(folder: str | Path) -> FolderCorpus:
         """The corpus that `Corpus.build` wrote."""
 
-        def read(body: Mapping[str, Any], files: Files) -> FolderCorpus:
+        def read(body: Mapping[str, Any], files: FolderArrays) -> FolderCorpus:
             if body["kind"] != "corpus":
                 raise StorageError(f"{folder}: a saved {body['kind']}, not a corpus")
             return _decode(body["content"]["object"], files)
@@ -155,7 +155,7 @@ class FolderCorpus(Corpus):
     Invariant: the folder is a finished build, and what it holds is never changed.
     """
 
-    def __init__(self, content: Mapping[str, Any], files: Files) -> None:
+    def __init__(self, content: Mapping[str, Any], files: FolderArrays) -> None:
         vars(self).update(
             shape=(content["rows"], content["columns"]), total=float(content["total"]),
             entries=content["entries"], block_rows=content["block_rows"], texts=None,
@@ -163,13 +163,13 @@ class FolderCorpus(Corpus):
         )  # fmt: skip
 
     _named: bool
-    _files: Files
+    _files: FolderArrays
 
     @cached_property
     def vocabulary(self) -> list[str] | None:
         if not self._named:
             return None
-        with saying_where(self._folder), saying_where("the vocabulary"):
+        with saying_where(self._files.folder), saying_where("the vocabulary"):
             names = read_names(self._files("vocabulary"))
             if not len(names) == len(set(names)) == self.shape[1]:
                 raise StorageError(
@@ -214,12 +214,8 @@ class FolderCorpus(Corpus):
         first = self._check_block(number) * self.block_rows
         last = min(first + self.block_rows, self.shape[0]) - 1
         place = f"block {int(number)} (documents {first} to {last})"
-        with saying_where(self._folder), saying_where(place):
+        with saying_where(self._files.folder), saying_where(place):
             yield self._files(f"block/{int(number)}"), last - first + 1
-
-    @property
-    def _folder(self) -> str:
-        return str(getattr(self._files, "folder", "the corpus"))
 
     def __repr__(self) -> str:
         rows, columns = self.shape
@@ -234,7 +230,7 @@ def counts_of(X: Any) -> Any:
     return X.counts if isinstance(X, Corpus) else X
 
 
-def _decode(content: Mapping[str, Any], files: Files, **_: Any) -> FolderCorpus:
+def _decode(content: Mapping[str, Any], files: FolderArrays, **_: Any) -> FolderCorpus:
     check_form(content, CONTENT)
     if not content["complete"]:
         raise StorageError(

@@ -117,8 +117,8 @@ def _as_plain(settings: Any) -> Any:
 class _Build:
     """A folder while it is built.
 
-    Invariant: the manifest names whole blocks of the first ``content["rows"]`` documents, and what
-    the first pass counted in the first ``content["read"]``.
+    Invariant: the manifest names complete blocks of the first ``content["rows"]`` documents, and
+    what the first pass counted in the first ``content["read"]``.
     """
 
     def __init__(self, runner: Runner, overwrite: bool, progress: Report | None) -> None:

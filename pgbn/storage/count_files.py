@@ -171,7 +171,7 @@ def _read_line(head: Market, file: IO[bytes]) -> bytes:
 
 
 def _read_blocks(head: Market, file: IO[bytes]) -> Iterator[NDArray[Any]]:
-    """The numbers of the entries, from blocks of whole lines."""
+    """The numbers of the entries, from blocks of complete lines."""
     found = 0
     while block := file.read(BLOCK):
         if not block.endswith(b"\n"):
@@ -310,13 +310,10 @@ def as_counts(path: Path | str, matrix: Any) -> sp.csr_array:
     """Whole numbers as integers; other numbers are left to the model's check."""
     check_unmasked(str(path), matrix)
     matrix = as_scipy(str(path), matrix)
-    if not sp.issparse(matrix):
-        try:
-            matrix = np.asarray(matrix)
-        except ValueError:  # rows of several lengths
-            raise DataError(
-                f"{path}: {matrix!r:.60} is no matrix; give documents × terms"
-            ) from None
+    try:
+        matrix = matrix if sp.issparse(matrix) else np.asarray(matrix)
+    except ValueError:  # rows of several lengths
+        raise DataError(f"{path}: {matrix!r:.60} is no matrix; give documents × terms") from None
     if matrix.ndim != 2 or matrix.dtype.kind not in "iufb" or 0 in matrix.shape:
         raise DataError(
             f"{path}: an array of shape {matrix.shape} and dtype {matrix.dtype}; give numbers, "
@@ -344,8 +341,6 @@ def as_counts(path: Path | str, matrix: Any) -> sp.csr_array:
     out = sp.csr_array(matrix)
     if out.data.size and out.data.min() < 0:
         raise DataError(f"{path}: the matrix has negative values (least: {out.data.min():g})")
-    if out.indices.size and (out.indices.min() < 0 or out.indices.max() >= out.shape[1]):
-        raise DataError(f"{path}: damaged: a column number is out of range")
     small = out.dtype.kind != "f" or bool((out.data < 2.0**53).all())  # whole and exact
     if small and bool((out.data == np.floor(out.data)).all()):
         out = out.astype(np.int64)

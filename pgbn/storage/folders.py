@@ -116,7 +116,7 @@ def _read_column(name: str, data: Any, size: Any) -> list[str]:
 
 @dataclass(frozen=True)
 class Saved:
-    """What a folder holds: the object and what was saved beside it."""
+    """What a folder holds: the object and what was saved with it."""
 
     object: Any
     kind: str
@@ -141,13 +141,13 @@ def save(
 ) -> None:
     """Save a Network, a Chain, Draws, a TrainedNetwork, a result of train_layerwise, an estimator.
 
-    ``vocabulary`` names the terms (a list, or a dict from names to columns; if left out, the names
+    ``vocabulary`` names the terms (a list, or a dict from names to columns; if missing, the names
     that the model was loaded with, or those of the data frame that an estimator was fitted to):
     a trained model that is loaded again lists its topics with them. ``labels`` name the documents,
     ``record`` is any JSON (settings, times, …), ``data`` the documents × terms that the model was
     trained on, for the report (masked cells are saved as 0), ``columns`` what else it shows of
-    them: {"text": …, "date": …, "class": …}. What was at ``path`` before stays whole until all of
-    the new is on the disk.
+    them: {"text": …, "date": …, "class": …}. What was at ``path`` before stays complete until all
+    of the new is on the disk.
     """
     notes = check_mapping("record", record)
     kind, parts = encode(value)
@@ -168,13 +168,13 @@ def save(
 
 
 def load(path: str | Path, *, threads: int | None = None) -> Any:
-    """The object that `save` wrote; a chain goes on as if it had never stopped. What was saved
-    beside the object is in `pgbn.storage.folders.open_saved`."""
+    """The object that `save` wrote; a chain continues as if it had never stopped. What was
+    saved with the object is in `pgbn.storage.folders.open_saved`."""
     return open_saved(path, threads=threads).object
 
 
 def open_saved(path: str | Path, *, threads: int | None = None) -> Saved:
-    """The object and everything that was saved beside it."""
+    """The object and everything that was saved with it."""
 
     def read(body: Mapping[str, Any], files: Callable[[str], Any]) -> Saved:
         check_loadable(body["kind"], Path(path))  # a checkpoint, say, holds something else
@@ -204,7 +204,7 @@ def check_content(content: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def read_folder(
-    path: str | Path, read: Callable[[Mapping[str, Any], Callable[[str], Any]], Result]
+    path: str | Path, read: Callable[[Mapping[str, Any], FolderArrays], Result]
 ) -> Result:
     """``read(manifest, files)`` of a folder, with every failure in words."""
     folder = check_path("path", path)

@@ -28,21 +28,15 @@ _UNKNOWN = 2**40  # bytes, where the system does not tell
 def memory() -> int:
     """The bytes of memory that this process may have: the machine's, or less if its container, a
     group that it is in (a job of a cluster, a service) or ``ulimit -v`` says so."""
-    found = [_UNKNOWN, *_process_limits(), *_group_limits()]
-    with suppress(AttributeError, ValueError, OSError):
-        found.append(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
-    return min(number for number in found if number > 0)
-
-
-def _process_limits() -> Iterator[int]:
-    """What ``ulimit`` has set; -1 stands for no limit."""
-    try:
+    found = [_UNKNOWN, *_group_limits()]
+    with suppress(ImportError, AttributeError, ValueError, OSError):  # not a POSIX system
         import resource
-    except ImportError:  # not a POSIX system
-        return
-    for kind in (resource.RLIMIT_AS, resource.RLIMIT_DATA):
-        with suppress(OSError, ValueError):
-            yield resource.getrlimit(kind)[0]
+
+        found.append(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+        found += [
+            resource.getrlimit(kind)[0] for kind in (resource.RLIMIT_AS, resource.RLIMIT_DATA)
+        ]
+    return min(number for number in found if number > 0)  # -1 stands for no limit
 
 
 def _group_limits(system: Path = Path("/")) -> Iterator[int]:
@@ -141,10 +135,8 @@ def open_text(path: Path, encoding: str, newline: str = "") -> io.TextIOWrapper:
 
 
 def forget(file: Any) -> None:
-    """What was read so far of an open file is not kept: it counts no more."""
-    raw = getattr(file, "buffer", file).raw
-    if isinstance(raw, _Bounded):
-        raw.taken = 0
+    """What was read so far of a file that was opened here is not kept: it counts no more."""
+    getattr(file, "buffer", file).raw.taken = 0
 
 
 class _Bounded(io.RawIOBase):

@@ -10,6 +10,7 @@ lists of texts, matrices.
 
 from __future__ import annotations
 
+import codecs
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -38,7 +39,7 @@ from pgbn.storage.count_files import (
 from pgbn.storage.read_limits import check_source
 from pgbn.storage.sparse import check_column_count, check_filled
 from pgbn.storage.stop_words import as_nfc
-from pgbn.storage.texts import TABLES, check_encoding, read_texts, readable, text_lines
+from pgbn.storage.texts import TABLES, read_texts, readable, text_lines
 
 FORMATS = {
     ".csv": "csv", ".tsv": "csv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".txt": "lines",
@@ -80,7 +81,10 @@ def file_format(path: Path, format: str | None) -> str:
 def kind_of(path: Path, reading: FileReading, once: bool = False) -> str:
     """The format of documents, after a check that they can be read so. Texts that are read only
     ``once`` may come from a pipe."""
-    check_encoding(reading.encoding)
+    try:
+        codecs.lookup(reading.encoding)
+    except (LookupError, TypeError, ValueError) as error:
+        raise DataError(f"encoding={reading.encoding!r:.60}: {error}") from None
     with readable(path, reading.encoding):
         if not path.exists():
             raise DataError(f"{path}: no such file or folder")

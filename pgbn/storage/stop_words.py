@@ -2,8 +2,8 @@
 
 A list and a pattern must fit each other: a pattern that cuts "don't" and "we'll" into "don", "t",
 "we" and "ll" makes a topic of these pieces, if the list has none of them. The pattern here keeps
-"don't" whole and leaves the ends 'll, 've and 're out, as it does all single letters; the list has
-the contractions as the pattern in use cuts them.
+"don't" in one piece and leaves the ends 'll, 've and 're out, as it does all single letters; the
+list has the contractions as the pattern in use cuts them.
 """
 
 from __future__ import annotations

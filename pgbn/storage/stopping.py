@@ -1,4 +1,4 @@
-"""Stopping by a signal: after the current sweep, with a state that is whole.
+"""Stopping by a signal: after the current sweep, with a complete state.
 
 with stop_gently() as stop:
     while not stop.requested:
@@ -19,8 +19,8 @@ from typing import Any
 
 
 class Interrupted(KeyboardInterrupt):
-    """A signal, heeded after a sweep; the text says how to go on, ``chain`` is where it stands and
-    ``signal`` the number of the signal."""
+    """A signal, heeded after a sweep; the text says how to continue, ``chain`` is where it stands
+    and ``signal`` the number of the signal."""
 
     chain: Any = None
     signal: int = signal.SIGINT

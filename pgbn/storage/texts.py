@@ -36,14 +36,6 @@ Texts = Iterator[tuple[str, str]]
 Rows = Iterator[tuple[int, dict[str, Any]]]  # the number of a row or line, and its cells by name
 
 
-def check_encoding(encoding: Any) -> None:
-    """Reject what is no encoding of Python's."""
-    try:
-        codecs.lookup(encoding)
-    except (LookupError, TypeError, ValueError) as error:
-        raise DataError(f"encoding={encoding!r:.60}: {error}") from None
-
-
 @contextmanager
 def readable(path: Path, encoding: str = "utf-8", remedy: str = ENCODING) -> Iterator[None]:
     """What goes wrong while a file is read, in words."""

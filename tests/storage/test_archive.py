@@ -182,7 +182,7 @@ def test_what_cannot_be_saved(tmp_path: Path, trained: pgbn.LayerwiseTraining) -
 
 
 def test_a_kind_may_say_why_it_cannot_be_loaded(tmp_path: Path) -> None:
-    """The room that writes a kind knows what can be done with it; storage does not."""
+    """The folder of the package that writes a kind knows what can be done with it; storage does not."""
     content = {"object": {}, "vocabulary": None, "labels": None, "record": {}}
     writing.write(tmp_path / "half", "half a model", content, {})
     with pytest.raises(StorageError, match="does not know what a saved 'half a model' is"):

@@ -1,4 +1,4 @@
-"""Corpora in folders: the same as in memory, whole or going on after a kill, in bounded memory."""
+"""Corpora in folders: the same as in memory, complete or continued after a kill, in bounded memory."""
 
 from __future__ import annotations
 
