@@ -120,10 +120,9 @@ def test_stopped_and_gone_on_with(
     assert np.array_equal(pgbn.load(folder)["phi"], whole)
 
 
-def test_sample_takes_numbers_of_categories(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """As a file of their own; what the network has already need not be told again."""
+def test_numbers_of_categories(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """As a file of their own; what the network has already need not be told again. Of new rows they
+    are needed, while data of other nodes may be missing."""
     net, authors = pgbn.zoo.author_topic(2), np.arange(12) % 3
     (tmp_path / "net.json").write_text(net.to_json())
     np.save(tmp_path / "x.npy", X)
@@ -137,26 +136,16 @@ def test_sample_takes_numbers_of_categories(
     words[1] = tmp_path / "run"
     ask(capsys, *words, tmp_path / "again")
     assert np.array_equal(pgbn.load(tmp_path / "again")["phi"], expected["phi"])
-
-
-def test_infer_leaves_out_what_is_not_known_and_takes_categories(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    net = pgbn.zoo.author_topic(2)
-    draws = net.sample({"x": X, "author": np.arange(12) % 3}, burn_in=1, draws=2, progress=False)
-    draws.save(tmp_path / "run")
     np.savetxt(tmp_path / "x.csv", NEW, "%d", ",")
     np.savetxt(tmp_path / "author.csv", [2, 0, 1], "%d")
     words = ["infer", tmp_path / "run", f"x={tmp_path / 'x.csv'}", "--burn-in", 1, "--samples", 4]
-    told = ask(capsys, *words, f"author={tmp_path / 'author.csv'}", "-o", tmp_path / "out.npz")
-    expected = net.infer({"x": NEW, "author": [2, 0, 1]}, draws, "doc", burn_in=1, samples=4)
-    assert told
-    np.testing.assert_array_equal(np.load(tmp_path / "out.npz")["length"], expected["length"])
+    ask(capsys, *words, f"author={tmp_path / 'author.csv'}", "-o", tmp_path / "out.npz")
+    new = net.infer({"x": NEW, "author": [2, 0, 1]}, expected, "doc", burn_in=1, samples=4)
+    np.testing.assert_array_equal(np.load(tmp_path / "out.npz")["length"], new["length"])
     assert run([str(word) for word in words]) == 1
     assert "'author': no numbers of the new rows" in capsys.readouterr().err
-    both = words_and_sizes()
     data = {"x": X, "y": np.arange(12)}
-    both.sample(data, burn_in=1, draws=2, progress=False).save(tmp_path / "both")
+    words_and_sizes().sample(data, burn_in=1, draws=2, progress=False).save(tmp_path / "both")
     assert run(["infer", str(tmp_path / "both"), f"x={tmp_path / 'x.csv'}"]) == 0
 
 
@@ -247,27 +236,21 @@ def test_what_is_there_or_cannot_be(
     assert not (tmp_path / "r").exists()
 
 
-def test_which_file_is_whose(tmp_path: Path) -> None:
-    assert files_of(["a.mtx"], ["x"]) == {"x": Path("a.mtx")}
-    assert files_of(["x=a=b.mtx"], ["x"]) == {"x": Path("a=b.mtx")}
-    assert files_of(["y=b", "x=a"], ["x", "y"]) == {"x": Path("a"), "y": Path("b")}
-    assert files_of(["y=b"], ["x", "y"], some=True) == {"y": Path("b")}
-    with pytest.raises(DataError, match="no data of 'x'"):
-        files_of([], ["x", "y"], some=True)
-    odd = tmp_path / "k=3.mtx"
-    odd.write_text("")
-    assert files_of([str(odd)], ["x"]) == {"x": odd}
-
-
 @pytest.mark.parametrize(("words", "observed", "message"), [
     (["z=a"], ["x"], r"'z=a' is of no observed node.*Give x=FILE"),
     (["a"], ["x", "y"], r"'a' is of no observed node.*Give x=FILE y=FILE"),
     (["a", "b"], ["x"], "there is a file of 'x' already"),
     (["x=a"], ["x", "y"], "no data of 'y'; give y=FILE"),
 ])  # fmt: skip
-def test_words_that_are_refused(words: list[str], observed: list[str], message: str) -> None:
+def test_words_that_are_refused(
+    words: list[str], observed: list[str], message: str, tmp_path: Path
+) -> None:
     with pytest.raises(DataError, match=message):
         files_of(words, observed)
+    assert files_of(["x=a=b.mtx"], ["x"]) == {"x": Path("a=b.mtx")}
+    odd = tmp_path / "k=3.mtx"
+    odd.write_text("")
+    assert files_of([str(odd)], ["x"]) == {"x": odd}
 
 
 def test_nodes_are_read_with_their_names(tmp_path: Path) -> None:
