@@ -13,10 +13,9 @@ import numpy as np
 import pytest
 
 import pgbn
-from pgbn.cli import run_command as run
 from pgbn.cli.console import Output, guarded, named_rows, output, print_table, save_rows
 from pgbn.errors import printable
-from tests.helpers.commands import FAST
+from tests.helpers.commands import FAST, Capture, Patch, run
 from tests.helpers.trained import X, model_of
 
 FIT = {  # wrong options of fit, told before anything is read
@@ -68,8 +67,8 @@ WRONG = [(f"fit TEXTS -o NEW {words}", 2, says) for words, says in FIT.items()] 
 
 @pytest.mark.parametrize(("words", "code", "says"), WRONG)
 def test_errors_in_one_line(
-    place: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], words: str, code: int,
-    says: str, monkeypatch: pytest.MonkeyPatch,
+    place: Path, tmp_path: Path, capsys: Capture, words: str, code: int,
+    says: str, monkeypatch: Patch,
 ) -> None:  # fmt: skip
     monkeypatch.chdir(tmp_path)
     if code == 2:
@@ -96,13 +95,13 @@ def test_debug_shows_the_traceback() -> None:
         run(["topics", "nowhere", "--debug"])
 
 
-def test_a_bug_is_one_line_too(capsys: pytest.CaptureFixture[str], place: Path,
-                               monkeypatch: pytest.MonkeyPatch) -> None:  # fmt: skip
+def test_a_bug_is_one_line_too(capsys: Capture, place: Path,
+                               monkeypatch: Patch) -> None:  # fmt: skip
     def broken(*arguments: Any) -> None:
         raise ZeroDivisionError("oops")
 
     monkeypatch.setattr("pgbn.evaluation.topics", broken)
-    assert run(["topics", str(place / "model")]) == 1
+    assert run(["topics", place / "model"]) == 1
     assert capsys.readouterr().err == "pgbn: ZeroDivisionError: oops (a bug? --debug shows where)\n"
 
 
@@ -156,7 +155,7 @@ def test_a_training_is_saved_whatever_can_be_printed(
     assert pgbn.load(tmp_path / "m").deepest.depth == 2
 
 
-def test_a_table_in_a_pipe_has_a_line_for_each_row(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_table_in_a_pipe_has_a_line_for_each_row(capsys: Capture) -> None:
     output.table("title", ("n", "words"), [(1, "a " * 200), (20, "b\nc")])
     assert capsys.readouterr().out.splitlines() == [
         "title", " n  words", " 1  " + ("a " * 200).rstrip(), "20  b\\nc",
@@ -167,15 +166,13 @@ def test_a_table_in_a_pipe_has_a_line_for_each_row(capsys: pytest.CaptureFixture
 
 @pytest.mark.parametrize("words", ["fit d.txt -o m --k 5", "fit d.txt --num-topics=5", "demo -k 5",
                                    "fit d.txt --n_components 5"])  # fmt: skip
-def test_the_number_of_topics_by_other_names(
-    words: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_number_of_topics_by_other_names(words: str, capsys: Capture) -> None:
     assert run(words.split()) == 2
     assert "is no option of pgbn" in (said := capsys.readouterr().err)
     assert "--max-width 100,30,10" in said
 
 
-def test_the_end_of_a_file_is_no_interruption(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_end_of_a_file_is_no_interruption(capsys: Capture) -> None:
     """typer takes an EOFError for Ctrl-D at a question; no command asks one."""
 
     def ended() -> None:
@@ -205,9 +202,7 @@ def test_files_have_names_as_they_are(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("terminal", [False, True])
-def test_a_terminal_is_not_commanded(
-    terminal: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_terminal_is_not_commanded(terminal: bool, monkeypatch: Patch, capsys: Capture) -> None:
     monkeypatch.setattr(sys.stdout, "isatty", lambda: terminal)
     print_table(TABLE[:1], ["c\x1b", "d"], ["e\x1b"], "doc")
     shown = capsys.readouterr().out
@@ -222,13 +217,13 @@ EVIL = "\x1b[31m\x07\x7f\x9b2J\u202e\r"
 @pytest.mark.parametrize("words", [["topics"], ["generate"], ["info"], ["explain"], ["resume"]])
 @pytest.mark.parametrize("form", [[], ["--json"]])
 def test_commands_show_harmless_words(
-    words: list[str], form: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    words: list[str], form: list[str], tmp_path: Path, capsys: Capture
 ) -> None:
     names = [f"{EVIL}{v}" for v in range(12)]
     folder = tmp_path / "model\x1b[31m"
     model = model_of().with_labels({(1, 0): EVIL})
     pgbn.save(model, folder, vocabulary=names, record={"note": EVIL}, data=X)
-    run([*words, str(folder), *form])
+    run([*words, folder, *form])
     shown = capsys.readouterr()
     for text in (shown.out, shown.err):
         assert not set(EVIL) & set(text) - set("[31m2J")
@@ -236,13 +231,11 @@ def test_commands_show_harmless_words(
         assert set(json.loads(shown.out)[0]["terms"]) <= set(names)
 
 
-def test_a_term_of_several_lines_forges_none(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_term_of_several_lines_forges_none(tmp_path: Path, capsys: Capture) -> None:
     names = [f"{v}\npgbn: all\tis well" for v in range(12)]
     pgbn.save(model_of(), tmp_path / "model", vocabulary=names, data=X)
     for command in ("topics", "generate"):
-        assert run([command, str(tmp_path / "model")]) == 0
+        assert run([command, tmp_path / "model"]) == 0
         shown = capsys.readouterr().out
         assert "\\npgbn: all\\tis well" in shown
         assert "\npgbn" not in shown
@@ -250,9 +243,7 @@ def test_a_term_of_several_lines_forges_none(
 
 
 @pytest.mark.parametrize("form", [[], ["--json"]])
-def test_commands_that_read_documents(
-    form: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_commands_that_read_documents(form: list[str], tmp_path: Path, capsys: Capture) -> None:
     """Labels, terms and paths of a stranger: fit, transform, perplexity, report, demo."""
     table, model = tmp_path / "texts\x1b[31m.csv", tmp_path / "model\x1b[31m"
     texts = ["ship wave storm sail", "butter flour oven", "ship sail butter", "flour oven storm"]

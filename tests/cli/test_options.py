@@ -14,9 +14,9 @@ from typer.testing import CliRunner
 
 import pgbn
 from pgbn.cli import app
-from pgbn.cli import run_command as run
 from pgbn.cli.options import Counting
 from pgbn.errors import StorageError
+from tests.helpers.commands import Capture, Patch, refused, run
 from tests.helpers.hostile import campaign
 from tests.helpers.hostile_commands import FAST, TEXT, command, ends_well, make_model
 
@@ -26,7 +26,7 @@ from tests.helpers.hostile_commands import FAST, TEXT, command, ends_well, make_
     ["perplexity", "MODEL", "TEXTS", "--format", "xyz"],
 ])  # fmt: skip
 def test_nothing_is_done_before_the_target_is_known_to_be_there(
-    place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: list[str]
+    place: Path, tmp_path: Path, monkeypatch: Patch, words: list[str]
 ) -> None:
     def work(*arguments: Any, **options: Any) -> None:
         pytest.fail("the model was read")
@@ -34,7 +34,7 @@ def test_nothing_is_done_before_the_target_is_known_to_be_there(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("pgbn.cli.models.open_model", work)
     known = {"MODEL": place / "model", "TEXTS": place / "texts"}
-    assert run([str(known.get(word, word)) for word in words]) in (1, 2)
+    assert run([known.get(word, word) for word in words]) in (1, 2)
 
 
 @pytest.mark.parametrize("words", [
@@ -42,41 +42,39 @@ def test_nothing_is_done_before_the_target_is_known_to_be_there(
     ["corpus", "build", "COUNTS", "-o", ""], ["sample", "net.json", ""],
 ])  # fmt: skip
 def test_an_empty_word_is_not_the_folder_one_is_in(
-    place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: list[str],
-    capsys: pytest.CaptureFixture[str],
+    place: Path, tmp_path: Path, monkeypatch: Patch, words: list[str],
+    capsys: Capture,
 ) -> None:  # fmt: skip
     """``-o "$MODEL"`` with a variable that is not set wrote a model there."""
     monkeypatch.chdir(tmp_path)
-    assert run([str(place / "counts.mtx") if word == "COUNTS" else word for word in words]) == 2
-    assert "an empty argument; is a variable" in capsys.readouterr().err
+    assert "an empty argument; is a variable" in refused(
+        capsys, [place / "counts.mtx" if word == "COUNTS" else word for word in words], 2
+    )
     assert not list(tmp_path.iterdir())
 
 
 def test_a_title_may_be_empty(place: Path, tmp_path: Path) -> None:
     page = ["-o", str(tmp_path / "page.html")]
-    assert run(["report", str(place / "model"), *page, "--title", ""]) == 0
-    assert run(["report", str(place / "model"), *page, "--title="]) == 0
+    assert run(["report", place / "model", *page, "--title", ""]) == 0
+    assert run(["report", place / "model", *page, "--title="]) == 0
 
 
-def test_a_byte_order_mark_is_no_part_of_a_file(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_byte_order_mark_is_no_part_of_a_file(tmp_path: Path, capsys: Capture) -> None:
     """Editors of Windows write one; stop words lost their first word."""
     words = tmp_path / "words.txt"
     words.write_text("the\nand\n", "utf-8-sig")
     assert Counting(stop_words=str(words)).options()["stop_words"] == ["the", "and"]
     network = tmp_path / "net.json"
     network.write_text(pgbn.zoo.pfa(2).to_json(), "utf-8-sig")
-    assert run(["explain", str(network)]) == 0
+    assert run(["explain", network]) == 0
     network.write_text(pgbn.zoo.pfa(2).to_json(), "utf-16")
-    assert run(["explain", str(network)]) == 1
-    assert "net.json: not utf-8 at byte 0; it begins like utf-16" in capsys.readouterr().err
+    assert "net.json: not utf-8 at byte 0; it begins like utf-16" in refused(
+        capsys, ["explain", network]
+    )
 
 
 @pytest.mark.parametrize("words", [[], ["--json"]])
-def test_nothing_but_the_name_shows_the_help(
-    capsys: pytest.CaptureFixture[str], words: list[str]
-) -> None:
+def test_nothing_but_the_name_shows_the_help(capsys: Capture, words: list[str]) -> None:
     assert run(words) == 0
     shown = capsys.readouterr()
     assert shown.out.startswith("Usage: pgbn")
@@ -88,7 +86,7 @@ def test_nothing_but_the_name_shows_the_help(
     "demo", "fit", "resume", "info", "topics", "transform", "perplexity", "generate", "explain",
     "report", "sample", "infer", "warm",
 ])  # fmt: skip
-def test_help_has_an_example(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_help_has_an_example(command: str, capsys: Capture) -> None:
     assert run([command, "--help"]) == 0
     text = capsys.readouterr().out
     assert "Example" in text
@@ -113,7 +111,7 @@ def test_without_typer() -> None:
     assert done.stderr == "pgbn: the command needs typer: pip install 'pgbn[cli]'\n"
 
 
-def test_versions(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_versions(monkeypatch: Patch, capsys: Capture) -> None:
     shown = "pgbn 1\nnumpy 2"
     monkeypatch.setattr("pgbn.versions.show_versions", lambda: print(shown), raising=False)
     assert run(["--versions"]) == 0
@@ -174,7 +172,7 @@ def test_options_of_other_commands(hostile_place: Path, use: tuple[str, str], va
 
 
 @pytest.mark.parametrize("path", ["\x00", "\ud800", "", "x" * 5000, "d.txt", "nowhere/x"])
-def test_paths(hostile_place: Path, path: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_paths(hostile_place: Path, path: str, monkeypatch: Patch) -> None:
     monkeypatch.chdir(hostile_place)
     for name in ("info", "topics", "generate", "explain", "resume"):
         code, line = command(name, path)
