@@ -159,7 +159,7 @@ def test_twins_are_merged_where_each_layer_has_a_budget(
     assert saved.object.deepest.sweeps == 60
     assert len(saved.object.deepest.draws["r"]) == 2
     assert len(saved.labels or []) == 60
-    assert len(ask(capsys, *words, "6", "--depth", 2)["widths"]) == 2  # the paper's rule
+    assert ask(capsys, *words, "5", "--depth", 2)["widths"] == [5, 5]  # the paper's rule
 
 
 def test_twins_are_merged_after_a_stop_too(

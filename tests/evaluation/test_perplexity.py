@@ -45,6 +45,14 @@ def test_split_tokens_is_fair_and_the_documents_own():
     np.testing.assert_array_equal(whole[[7]].toarray(), alone.toarray())
 
 
+def test_documents_are_not_all_split_at_the_same_places() -> None:
+    tokens = np.arange(40)[:, None] + np.arange(10)  # ten neighbouring terms a document
+    x = np.zeros((40, 50), int)
+    np.put_along_axis(x, tokens, 1, axis=1)
+    kept = np.take_along_axis(split_tokens(x, 0.5)[0].toarray(), tokens, axis=1)
+    assert len(np.unique(kept, axis=0)) > 20
+
+
 def test_split_tokens_keeps_one_token_and_copes_with_empty_documents():
     train, test = split_tokens(np.array([[0, 0], [1, 0], [2, 0]]), 0.1)
     assert train.sum(axis=1).tolist() == [0, 1, 1]

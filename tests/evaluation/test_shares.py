@@ -63,7 +63,8 @@ def test_groups_have_the_means_of_their_documents():
     found = group_shares(draws, ["b", "a", None, "b", float("nan")])
     assert found.groups == ("a", "b")
     assert found.documents.tolist() == [1, 2]
-    np.testing.assert_allclose(found.share[1], draws[:, [0, 3]].mean(axis=(0, 1)))
+    of_a = draws[:, [1]].mean(axis=(0, 1))
+    np.testing.assert_allclose(found.share, [of_a, draws[:, [0, 3]].mean(axis=(0, 1))])
     of_b = draws[:, [0, 3]].mean(axis=1)
     np.testing.assert_allclose(found.low[1], np.quantile(of_b, 0.05, axis=0))
     np.testing.assert_allclose(found.high[1], np.quantile(of_b, 0.95, axis=0))
