@@ -17,7 +17,7 @@ def draws_of(network: pg.Network, data=FRAME, **options) -> pg.Draws:
     return network.sample({"x": data}, burn_in=5, draws=8, chains=2, progress=False, **options)
 
 
-def test_groups_and_coords() -> None:
+def test_groups_and_coords(monkeypatch: pytest.MonkeyPatch) -> None:
     draws = draws_of(pg.zoo.pfa(2), coords={"topic1": ["sport", "art"]})
     tree = draws.to_arviz(predict=["x"], log_likelihood={"x": "row"})
     assert set(tree.children) == {
@@ -32,6 +32,8 @@ def test_groups_and_coords() -> None:
     assert tree["sample_stats"]["lp"].shape == (2, 8)
     assert tree["posterior"].attrs["burn_in"] == 5
     assert list(draws.to_xarray().coords["term"].values) == list("abcd")
+    monkeypatch.setattr("pgbn.evaluation.inference_data.SMALL", 1)  # of larger data, none
+    assert "observed_data" not in draws.to_arviz().children
 
 
 def test_the_prior_has_groups_of_its_own() -> None:

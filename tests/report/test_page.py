@@ -3,6 +3,7 @@
 import base64
 import dataclasses
 import hashlib
+import json
 import re
 from dataclasses import replace
 
@@ -15,7 +16,8 @@ from pgbn.evaluation import topics
 from pgbn.report import Series, page, report_data, report_html, summary_html, write_report
 from pgbn.report.page import payload
 from pgbn.report.sections import SECTIONS, Section
-from tests.helpers.report_models import texts, titles, trained, vocabulary
+from pgbn.report.text import script_json
+from tests.helpers.report_models import HOSTILE, texts, titles, trained, vocabulary
 
 # ---- sections -----------------------------------------------------------------------------------
 
@@ -148,6 +150,13 @@ def test_the_page_begins_with_the_given_relevance(relevance) -> None:
             assert data.words(t, topic.index) == [data.vocabulary[v] for v in columns]
             shown = {found["words"][number] for number in layer["topics"][topic.index][0]}
             assert set(data.words(t, topic.index)) <= shown
+
+
+def test_script_json_cannot_end_its_element() -> None:
+    value = {"words": HOSTILE[:9]}
+    text = script_json(value)
+    assert not set("<>&\u2028\u2029") & set(text)
+    assert json.loads(text) == value
 
 
 # ---- files --------------------------------------------------------------------------------------

@@ -18,6 +18,7 @@ from pgbn.report.sections import (
     END,
     STARTS,
     TokenFinder,
+    _spread,
     derivation_html,
     diagnosis_html,
     distinct_topics,
@@ -151,6 +152,12 @@ def test_without_texts_the_topics_are_told() -> None:
     found = documents_payload(report_data(trained()), 50_000)
     assert not found["documents"]["texts"]
     assert {len(row) for row in records(found)} == {3}
+
+
+def test_the_others_are_spread_evenly() -> None:
+    assert all(sorted(_spread(size, {0})) == list(range(1, size)) for size in (1, 10, 7919, 20_000))
+    first = np.fromiter(_spread(20_000, set()), np.int64)[:500]
+    assert np.histogram(first, bins=10, range=(0, 20_000))[0].min() > 25
 
 
 def test_space_takes_linear_time_and_paragraphs_stay() -> None:
