@@ -125,6 +125,7 @@ class _Build:
         self.runner, self.folder, self.settings = runner, runner.path, runner.settings or {}
         self.progress = progress or (lambda what, documents: None)
         self.pending: dict[str, Group] = {}
+        self.vectorizer: Any = None  # of texts alone: counts need no scikit-learn
         self.content: dict[str, Any] = {
             "complete": False, "options": self.settings["options"], "named": False,
             "block_rows": self.settings["block_rows"], "rows": 0, "columns": None, "entries": 0,
@@ -173,7 +174,7 @@ class _Build:
                 self.content.update(named=True, columns=len(given))
                 self.pending["vocabulary"] = name_arrays(given)
                 self._commit()
-        self._write_blocks(source, _counting(given, options))
+        self._write_blocks(source, given, options)
 
     # ---- the first pass: the counts of all terms, and those that are kept ---------------------
 
@@ -218,12 +219,14 @@ class _Build:
 
     # ---- the second pass: blocks of counts ----------------------------------------------------
 
-    def _write_blocks(self, source: DocumentSource, count: Count) -> None:
+    def _write_blocks(
+        self, source: DocumentSource, terms: list[str] | None, options: Mapping[str, Any]
+    ) -> None:
         length, content = self.content["block_rows"], self.content
         names: list[str] = []
         parts: list[sp.csr_array] = []
         for batch in source.batches(content["rows"]):
-            parts.append(self._checked(count(batch), len(batch.names)))
+            parts.append(self._counts(batch, terms, options))
             names += batch.names
             if len(names) >= length:
                 rows, at = sp.csr_array(sp.vstack(parts, format="csr")), 0
@@ -243,14 +246,27 @@ class _Build:
         content["complete"] = True
         self._commit()
 
-    def _checked(self, counts: sp.csr_array, rows: int) -> sp.csr_array:
-        """Counts with as many columns as all others."""
-        if self.content["columns"] is None:
-            self.content["columns"] = int(counts.shape[1])
-        if counts.shape != (rows, self.content["columns"]):
+    def _counts(
+        self, batch: Batch, terms: list[str] | None, options: Mapping[str, Any]
+    ) -> sp.csr_array:
+        """The counts of a batch, with as many columns as all others."""
+        counts, content = batch.counts, self.content
+        if batch.texts is not None:
+            if terms is None:
+                raise DataError(
+                    "source: an iterator of texts can be read once, and the terms are not known; "
+                    "give vocabulary=, or a function that returns the iterator"
+                )
+            if self.vectorizer is None:
+                self.vectorizer = make_vectorizer(options, terms)
+                _analyzer(self.vectorizer, options)
+            counts = sp.csr_array(self.vectorizer.transform(batch.texts), dtype=np.int64)
+        if content["columns"] is None:
+            content["columns"] = int(counts.shape[1])
+        if counts.shape != (len(batch.names), content["columns"]):
             raise DataError(
                 f"source: a batch with {counts.shape[1]} columns after document "
-                f"{self.content['rows']}, but the corpus has {self.content['columns']} terms"
+                f"{content['rows']}, but the corpus has {content['columns']} terms"
             )
         return counts
 
@@ -278,34 +294,12 @@ class _Build:
         self.pending = {}
 
 
-Count = Callable[[Batch], sp.csr_array]
-
-
 def _analyzer(vectorizer: Any, options: Mapping[str, Any]) -> Callable[[str], list[str]]:
     """What cuts a text into terms; options that cannot are an error at once."""
     with counting(options):
         analyze: Callable[[str], list[str]] = vectorizer.build_analyzer()
         analyze("a sample")
     return analyze
-
-
-def _counting(vocabulary: list[str] | None, options: Mapping[str, Any]) -> Count:
-    """How the counts of a batch are found."""
-    vectorizer = None if vocabulary is None else make_vectorizer(options, vocabulary)
-    if vectorizer is not None:
-        _analyzer(vectorizer, options)
-
-    def count(batch: Batch) -> sp.csr_array:
-        if batch.texts is None:
-            return batch.counts
-        if vectorizer is None:
-            raise DataError(
-                "source: an iterator of texts can be read once, and the terms are not known; give "
-                "vocabulary=, or a function that returns the iterator"
-            )
-        return sp.csr_array(vectorizer.transform(batch.texts), dtype=np.int64)
-
-    return count
 
 
 class _TermCounts:

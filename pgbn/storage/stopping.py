@@ -83,7 +83,10 @@ def stop_gently(*numbers: int) -> Iterator[Stop]:
             os._exit(128 + number)  # the first process of a container survives its signals
 
     before = {number: signal.getsignal(number) for number in numbers or _STOPS}
-    ours = [number for number, handler in before.items() if handler is _as_python_begins(number)]
+    begun: dict[int, Any] = {
+        signal.SIGINT: signal.default_int_handler
+    }  # as Python begins
+    ours = [n for n, handler in before.items() if handler is begun.get(n, signal.SIG_DFL)]
     for number in ours:
         signal.signal(number, heed)
     try:
@@ -91,10 +94,6 @@ def stop_gently(*numbers: int) -> Iterator[Stop]:
     finally:
         for number in reversed(ours):  # Ctrl-C last: it is heard, and cuts nothing off, until then
             signal.signal(number, before[number])
-
-
-def _as_python_begins(number: int) -> Any:
-    return signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL
 
 
 def _say(text: str) -> None:
