@@ -83,9 +83,7 @@ def stop_gently(*numbers: int) -> Iterator[Stop]:
             os._exit(128 + number)  # the first process of a container survives its signals
 
     before = {number: signal.getsignal(number) for number in numbers or _STOPS}
-    begun: dict[int, Any] = {
-        signal.SIGINT: signal.default_int_handler
-    }  # as Python begins
+    begun: dict[int, Any] = {signal.SIGINT: signal.default_int_handler}  # as Python begins
     ours = [n for n, handler in before.items() if handler is begun.get(n, signal.SIG_DFL)]
     for number in ours:
         signal.signal(number, heed)
