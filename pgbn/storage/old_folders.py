@@ -8,40 +8,31 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
+
+# What the settings of each kind of work were called.
+_SETTINGS = {
+    "run": "plan", "corpus": "settings", "checkpoint": "arguments", "minibatch": "settings"
+}  # fmt: skip
 
 
 def converted(body: dict[str, Any]) -> dict[str, Any]:
     """A manifest as this version writes it."""
-    content = body["content"]
-    place = content.get("object")
-    if body["kind"] == "run" and isinstance(place, dict) and "plan" in place:
-        return _with(body, place["plan"], _without(place, "plan"))
-    if body["kind"] == "corpus" and isinstance(place, dict) and "settings" in place:
-        return _with(body, place["settings"], _without(place, "settings"))
-    if body["kind"] == "checkpoint" and place is None:
-        return _with(body, content.get("arguments"), _place(_without(content, "arguments")))
-    if body["kind"] == "minibatch" and place is None:
-        return _with(body, content.get("settings"), _without(content, "settings"))
-    return body
-
-
-def _place(content: dict[str, Any]) -> dict[str, Any]:
-    """Where a training stands, with what the first versions did not say."""
-    trace = content.get("trace")
-    if isinstance(trace, dict):
-        content["trace"] = {"before_merging": 0, **trace}
-    return {"machine": None, "names": None, **content}
-
-
-def _with(body: Mapping[str, Any], settings: Any, place: Any) -> dict[str, Any]:
-    return {**body, "content": {"settings": settings, "object": place}}
-
-
-def _without(entries: Mapping[str, Any], *names: str) -> dict[str, Any]:
-    return {name: value for name, value in entries.items() if name not in names}
+    kind, content = body["kind"], body["content"]
+    name, place = _SETTINGS.get(kind), content.get("object")
+    if kind in ("run", "corpus"):  # settings were with the place
+        old = place if isinstance(place, dict) and name in place else None
+    else:
+        old = content if name is not None and place is None else None
+    if old is None:
+        return body
+    place = {key: value for key, value in old.items() if key != name}
+    if kind == "checkpoint":  # with what the first versions did not say
+        place = {"machine": None, "names": None, **place}
+        if isinstance(place.get("trace"), dict):
+            place["trace"] = {"before_merging": 0, **place["trace"]}
+    return {**body, "content": {"settings": old.get(name), "object": place}}
 
 
 _OF_FEATURES = ("model", "rows", "columns", "terms", "layer", "burn_in", "samples", "seed", "dtype")
