@@ -37,7 +37,7 @@ from pgbn.storage.count_files import (
     read_matrix,
 )
 from pgbn.storage.read_limits import check_source
-from pgbn.storage.sparse import check_column_count, check_filled
+from pgbn.storage.sparse import check_shape
 from pgbn.storage.stop_words import as_nfc
 from pgbn.storage.texts import TABLES, read_texts, readable, text_lines
 
@@ -214,9 +214,8 @@ class _MarketRows:
                     f"a {form} matrix cannot be read in parts; write it as 'coordinate' and "
                     f"'general': {GENERAL}"
                 )
-        self.shape = rows, columns = head.shape
-        check_filled(path, rows, head.entries)
-        check_column_count(path, columns)
+        self.shape = rows, _ = head.shape
+        check_shape(path, *head.shape, head.entries)
         ranges = max(1, -(-head.entries // ENTRIES))
         self.length = min(max(1, -(-rows // ranges)), ENTRIES)  # of a range of rows
 

@@ -34,10 +34,9 @@ def check_sparse(name: str, matrix: Any) -> None:
     """Reject a sparse matrix whose indices point outside it (scipy would follow them), that has too
     many columns, or whose rows do not fit into memory, or are nearly all empty: 60 bytes may claim
     any number of them."""
-    check_filled(name, matrix.shape[0], matrix.nnz)
+    check_shape(name, matrix.shape[0], matrix.shape[-1], matrix.nnz)
     check_bytes(f"{name} of shape {matrix.shape}", 40 * matrix.shape[0],
                 "leave empty rows out")  # fmt: skip
-    check_column_count(name, matrix.shape[-1])
     try:
         if hasattr(matrix, "check_format"):
             matrix.check_format(full_check=True)
@@ -47,8 +46,13 @@ def check_sparse(name: str, matrix: Any) -> None:
         raise DataError(f"{name}: a damaged sparse matrix ({error})") from None
 
 
-def check_column_count(name: object, columns: int) -> None:
-    """Reject columns whose numbers would wrap."""
+def check_shape(name: object, rows: int, columns: int, entries: int) -> None:
+    """Reject rows that are nearly all empty, of which a header may claim any number, and columns
+    whose numbers would wrap."""
+    if rows > MANY_ROWS and rows > 100 * entries:
+        raise DataError(
+            f"{name}: {rows} rows, but only {entries} entries in them; leave empty rows out"
+        )
     if columns > MOST_COLUMNS:
         raise DataError(f"{name}: {columns} columns; give fewer than 2^31")
 
@@ -62,14 +66,6 @@ def check_sum(name: object, values: NDArray[Any], before: float = 0) -> None:
     if not total < (math.inf if real else 2.0**63):
         most = "1.7e308" if real else "2^63"
         raise DataError(f"{name}: the values add up to {most} or more; give smaller ones")
-
-
-def check_filled(name: object, rows: int, entries: int) -> None:
-    """Reject rows that are nearly all empty: a header may claim any number of them."""
-    if rows > MANY_ROWS and rows > 100 * entries:
-        raise DataError(
-            f"{name}: {rows} rows, but only {entries} entries in them; leave empty rows out"
-        )
 
 
 def compact(array: NDArray[Any]) -> NDArray[Any]:

@@ -35,7 +35,7 @@ from pgbn.storage.archive import (
     read_manifest,
 )
 from pgbn.storage.arrays import Arrays, InParts, WrittenPart, write_file
-from pgbn.storage.atomic_files import locked, make_folder, part_of, sync_folder
+from pgbn.storage.atomic_files import locked, part_of, sync_folder
 
 _PART = re.compile(r"\.(model\.json|[a-z]{1,20}[0-9]*\.npz)-[0-9]+\.part")
 
@@ -76,7 +76,6 @@ def writing(folder: str | Path, kind: str = "") -> Iterator[None]:
         try:
             if is_archive(folder):
                 _check_replaced(folder, read_manifest(folder), kind)  # others' files are left alone
-            make_folder(folder)
             try:
                 part = part_of(folder / MANIFEST)
                 part.write_bytes(b"")
