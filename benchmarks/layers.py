@@ -40,8 +40,12 @@ from pgbn.checks import WIDTHS
 from pgbn.corpus import count_terms
 from pgbn.docstrings import docstrings
 from pgbn.evaluation import HeldOut, leading_words, split_tokens
-from pgbn.evaluation.coherence import word_coherence
-from pgbn.evaluation.layer_quality import effective_width, twins_and_diversity, without_twins
+from pgbn.evaluation.layer_quality import (
+    effective_width,
+    twins_and_diversity,
+    without_twins,
+    word_coherence,
+)
 
 SEEN, THIN, TOP = 0.8, 10, 10
 CORPORA = ("demo", "fortunes", "20newsgroups", "NIPS12")

@@ -246,15 +246,6 @@ def named_rows(labels: Sequence[str], values: NDArray[Any]) -> Iterable[Sequence
         yield [name, *(f"{value:.6g}" for value in row)]
 
 
-def save_arrays(to: Path, arrays: Mapping[str, NDArray[Any]]) -> None:
-    """Arrays as a .npz file, or the first of them as a .npy file."""
-    with new_file(to) as file:
-        if to.suffix == ".npy":
-            np.save(file, next(iter(arrays.values())))
-        else:
-            write_npz(file, arrays)
-
-
 def give_table(
     to: Path | None,
     head: str,
@@ -279,7 +270,11 @@ def give_table(
         if to.suffix == ".csv":
             save_rows(to, [head, *columns], named_rows(labels, values))
         else:
-            save_arrays(to, arrays)
+            with new_file(to) as file:
+                if to.suffix == ".npy":  # the first of them
+                    np.save(file, next(iter(arrays.values())))
+                else:
+                    write_npz(file, arrays)
     output.result({"output": str(to), **facts}, lambda: output.say(f"{to}: {said}"))
 
 

@@ -114,7 +114,6 @@ def _stop_words(text: str) -> str | list[str] | None:
 # ---- options, each declared once ----------------------------------------------------------
 
 _FORMATS = ("folder", *sorted(set(FORMATS.values())))
-
 Folder = Annotated[Path, typer.Argument(help="The folder of a saved model.", show_default=False)]
 Data = Annotated[Path, typer.Argument(
     help="A folder of texts, a .txt (one document on each line), .csv, .tsv or .jsonl file, or "

@@ -1,14 +1,7 @@
 """What a trained network is worth and what it has found."""
 
-from pgbn.evaluation.coherence import coherence, diversity, leading_terms, word_coherence
 from pgbn.evaluation.effects import Effects, compose, design_matrix
 from pgbn.evaluation.exchange import all_topics_graph, from_anndata, to_anndata, to_pyldavis
-from pgbn.evaluation.finding import (
-    find_topics,
-    keyword_labels,
-    topic_similarity,
-    topic_stability,
-)
 from pgbn.evaluation.generation import (
     SyntheticDocuments,
     generate_documents,
@@ -20,18 +13,26 @@ from pgbn.evaluation.held_out import HeldOut
 from pgbn.evaluation.layer_quality import (
     LayerQuality,
     Twins,
+    coherence,
+    diversity,
     layer_quality,
+    leading_terms,
     similar_topics,
     training_advice,
+    word_coherence,
 )
 from pgbn.evaluation.periods import time_bins
 from pgbn.evaluation.perplexity import completion_perplexity, split_tokens
 from pgbn.evaluation.projection import (
     Topic,
+    find_topics,
     groups_for,
+    keyword_labels,
     leading_words,
     project,
     topic_dag,
+    topic_similarity,
+    topic_stability,
     topic_weights,
     topics,
 )

@@ -245,11 +245,8 @@ def observed_array(draws: Draws, name: str) -> NDArray[Any]:
 
 
 SETTLE, AGAIN = 20, 5  # sweeps of new rows before the first draw of the rest, and before others
-
 _TINY = 1e-300  # a gamma of tiny shape underflows to 0, where its density has no value
-
 _State = list[dict[Any, NDArray[Any]]]  # values and counts of the program
-
 _Sample = dict[str, NDArray[np.float64]]
 
 

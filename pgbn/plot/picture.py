@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
 
 HEIGHT, MARGIN = 48.0, 24.0
-
 _LAYER, _GAP = 118.0, 34.0
 
 
@@ -225,7 +224,6 @@ def spread(edges: list[Arrow]) -> None:
 # pages. Dims that are not the plate are written in the nodes.
 
 Area = tuple[float, float, float, float]
-
 _LABEL_HEIGHT = 17.0
 
 _STYLE = """

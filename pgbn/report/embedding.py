@@ -16,7 +16,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 Matrix = NDArray[np.float64]
-
 _PLACED = 1200  # documents that t-SNE places: some seconds
 _FEWEST = 8  # documents for which neighbours make sense
 _NEAR = 3  # placed documents among which another lies

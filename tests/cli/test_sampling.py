@@ -21,11 +21,8 @@ from tests.helpers.commands import Capture, Patch, ask, refused, run
 from tests.helpers.small_networks import words_and_sizes
 
 X = np.random.default_rng(0).poisson(1.0, (12, 6))
-
 NEW = np.random.default_rng(1).poisson(1.0, (3, 6))
-
 TERMS = list("abcdef")
-
 SHORT = ["--burn-in", "2", "--draws", "4"]
 
 

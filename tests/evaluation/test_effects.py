@@ -10,9 +10,7 @@ from pgbn.evaluation.effects import EACH, compose, design_matrix
 from tests.evaluation.test_shares import Boxed
 
 STEP = np.arange(90) % 10 - 4.5
-
 YEAR = STEP + 2004.5
-
 NANOSECONDS = 1.6e18 + 8.64e13 * np.arange(90)
 
 

@@ -157,7 +157,6 @@ def test_with_the_training_documents_the_chain_of_the_training_goes_on() -> None
 
 
 COUNTS = sp.csr_array(np.random.default_rng(0).poisson(0.7, (60, 24)))
-
 FAST = {"burn_in": 15, "collect": 10, "transform_burn_in": 10, "transform_samples": 10}
 
 

@@ -549,7 +549,6 @@ def test_what_the_pointer_told_of_another_layer_goes(page) -> None:
 
 
 FOCUSED = "return document.activeElement.id"
-
 OPEN, CLOSE = "\u2068", "\u2069"  # around a word that keeps its own direction of writing
 
 
