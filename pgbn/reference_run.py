@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pgbn.engine.compile.program import Program
-from pgbn.engine.compile.sizes import check_fits, complete_sizes
+from pgbn.engine.compile.program import Program, check_fits, complete_sizes
 from pgbn.engine.data.cells import check_possible, read_data
 from pgbn.engine.data.coords import bind_indexes, check_coords, read_coords
 from pgbn.engine.data.nonzero import Cells

@@ -39,8 +39,7 @@ from pgbn.checks import check_integer, check_mapping, check_seed
 from pgbn.engine.compile.by_cell import ByCell, row_blocks
 from pgbn.engine.compile.composed import posterior_of
 from pgbn.engine.compile.density import log_density
-from pgbn.engine.compile.program import Program
-from pgbn.engine.compile.sizes import complete_sizes
+from pgbn.engine.compile.program import Program, complete_sizes
 from pgbn.engine.data.cells import read_data
 from pgbn.engine.data.coords import bind_indexes
 from pgbn.engine.data.nonzero import Cells

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from pgbn.engine.first_layer.pattern import Pattern
+from pgbn.engine.first_layer.choice import Pattern
 from pgbn.explain.algebra import Formula, numeral
 from pgbn.explain.document import Block, Equations, Heading, Paragraph, code
 from pgbn.explain.lemmas import passage

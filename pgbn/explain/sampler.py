@@ -6,13 +6,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pgbn.engine.first_layer.choice import (
+    Pattern,
     automatic,
+    find_patterns,
+    plain_pattern,
     refusal,
     sampler_named,
     sampler_names,
     schedule_for,
 )
-from pgbn.engine.first_layer.pattern import Pattern, find_patterns, plain_pattern
 from pgbn.errors import NetworkError, StaleReadError, did_you_mean
 from pgbn.network.schedule import Schedule
 from pgbn.network.steps import Step

@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from pgbn.checks import check_path
-from pgbn.engine.compile.sizes import complete_sizes
+from pgbn.engine.compile.program import complete_sizes
 from pgbn.engine.data.cells import read_array, read_corpora, read_corpus_cells, read_data
 from pgbn.engine.data.coords import same_labels
 from pgbn.engine.data.nonzero import Cells

@@ -16,7 +16,7 @@ from xml.etree import ElementTree
 import pytest
 
 import pgbn as pg
-from pgbn.engine.first_layer.pattern import plain_pattern
+from pgbn.engine.first_layer.choice import plain_pattern
 from pgbn.explain import Explanation, derivation
 from pgbn.explain.document import Heading, Items, Paragraph, code
 from pgbn.explain.render import FORMATS, html_body

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from pgbn import Network
-from pgbn.engine.first_layer.choice import sampler_named
-from pgbn.engine.first_layer.pattern import find_patterns
+from pgbn.engine.first_layer.choice import find_patterns, sampler_named
 
 __all__ = ["samplers_of_network"]
 

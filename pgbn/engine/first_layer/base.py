@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from math import inf, prod
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +15,6 @@ from pgbn.engine.compile.products import shape4, spread, turned
 from pgbn.engine.compile.program import Program
 from pgbn.engine.compile.splitting import Splitter
 from pgbn.engine.data.nonzero import Cells
-from pgbn.engine.first_layer.pattern import Pattern
 from pgbn.engine.steps.gamma_layers import LayerTables, draw_tables
 from pgbn.errors import DataError
 from pgbn.network.steps import Step
@@ -27,6 +26,9 @@ from pgbn.samplers.first_layer.extra_terms import PseudoTopics
 from pgbn.samplers.first_layer.tokens import RowPriors
 from pgbn.samplers.random import stream_key
 from pgbn.storage.read_limits import check_bytes
+
+if TYPE_CHECKING:
+    from pgbn.engine.first_layer.choice import Pattern
 
 
 class SharedRows:

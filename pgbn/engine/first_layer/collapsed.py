@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from pgbn.engine.compile.splitting import blocks_of
 from pgbn.engine.first_layer.base import FirstLayer, read_state
-from pgbn.engine.first_layer.pattern import Pattern, cannot_marginalise, without_scores
+from pgbn.engine.first_layer.choice import Pattern, cannot_marginalise, without_scores
 from pgbn.engine.steps.gamma_layers import LayerTables, find_mix
 from pgbn.errors import DataError
 from pgbn.network.steps import Step

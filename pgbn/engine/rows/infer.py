@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pgbn.checks import is_finite_number
-from pgbn.engine.compile.sizes import complete_sizes
+from pgbn.engine.compile.program import complete_sizes
 from pgbn.engine.data.cells import read_data
 from pgbn.engine.data.coords import (
     Coords,
@@ -29,8 +29,7 @@ from pgbn.engine.data.coords import (
     read_stack,
 )
 from pgbn.engine.data.nonzero import Cells
-from pgbn.engine.first_layer.choice import MOST_TOPICS
-from pgbn.engine.first_layer.pattern import Pattern, plain_pattern
+from pgbn.engine.first_layer.choice import MOST_TOPICS, Pattern, plain_pattern
 from pgbn.engine.rows.gamma_chain import by_kernels, find_law
 from pgbn.engine.rows.independent import check_own_values, hash_indexes, row_indexes, row_network
 from pgbn.engine.rows.new_rows import Found, GivenBlocks, NewRows, Quantity, RowTask, Wanted

@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 
 from pgbn.checks import check_integer, check_seed, check_unmasked, in_order, listed, numbers
 from pgbn.engine.compile.density import log_density
-from pgbn.engine.compile.program import Program
-from pgbn.engine.compile.sizes import check_fits, complete_sizes
+from pgbn.engine.compile.program import Program, check_fits, complete_sizes
 from pgbn.engine.data.cells import check_possible, read_corpora, read_data
 from pgbn.engine.data.coords import bind_indexes, check_network
 from pgbn.engine.data.nonzero import Cells, cells_of

@@ -16,8 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pgbn.engine.compile.program import Program
-from pgbn.engine.compile.sizes import check_fits, complete_sizes
+from pgbn.engine.compile.program import Program, check_fits, complete_sizes
 from pgbn.engine.data.coords import check_coords, given_arrays, read_stack
 from pgbn.engine.data.nonzero import cells_of
 from pgbn.engine.rows.independent import couples

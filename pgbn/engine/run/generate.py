@@ -15,8 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pgbn.engine.compile.composed import prior_of
-from pgbn.engine.compile.program import Program
-from pgbn.engine.compile.sizes import check_fits, complete_sizes
+from pgbn.engine.compile.program import Program, check_fits, complete_sizes
 from pgbn.engine.data.coords import (
     bind_indexes,
     check_labels,

@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pgbn.checks import check_integer, check_mapping
-from pgbn.engine.compile.program import Program
-from pgbn.engine.compile.sizes import check_fits, complete_sizes
+from pgbn.engine.compile.program import Program, check_fits, complete_sizes
 from pgbn.engine.data.nonzero import Cells
 from pgbn.engine.run.generate import prior_step, to_storage
 from pgbn.errors import DataError, PgbnError, did_you_mean

@@ -11,7 +11,7 @@ import pytest
 import pgbn
 from pgbn import Categories, Dirichlet, Gamma, Network, Poisson
 from pgbn.engine.first_layer.base import read_state
-from pgbn.engine.first_layer.pattern import find_patterns
+from pgbn.engine.first_layer.choice import find_patterns
 from pgbn.errors import DataError
 from tests.same_bits.networks import topical
 
