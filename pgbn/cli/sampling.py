@@ -211,7 +211,7 @@ def sample_command(
       pgbn sample network.json counts.mtx author=authors.csv -o run
     """
     from pgbn.cli.models import read_network
-    from pgbn.engine.run.run_store import RUN
+    from pgbn.engine.run.chain_files import RUN
     from pgbn.engine.run.sampling import read_keep
 
     if is_archive(to):

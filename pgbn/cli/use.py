@@ -59,7 +59,7 @@ def info_command(model: Folder, to: CsvFile = None) -> None:
 
       pgbn info model
     """
-    from pgbn.engine.run.run_store import RUN
+    from pgbn.engine.run.chain_files import RUN
     from pgbn.engine.run.sampling import run_facts
     from pgbn.training.checkpoints import KIND, checkpoint_facts
     from pgbn.training.trained import unwrapped

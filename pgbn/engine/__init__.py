@@ -7,7 +7,6 @@ from pgbn.engine.data import cells as cells
 from pgbn.engine.first_layer.choice import register_sampler
 from pgbn.engine.plan import register_kernel
 from pgbn.engine.run import chain_files as chain_files
-from pgbn.engine.run import run_store as run_store
 from pgbn.engine.run.chain import Chain
 from pgbn.engine.run.draws import Draws
 from pgbn.engine.run.progress import Event

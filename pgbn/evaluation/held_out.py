@@ -39,7 +39,7 @@ from pgbn.engine.data.nonzero import Cells
 from pgbn.engine.rows.new_rows import NewRows
 from pgbn.engine.run.chain import Chain
 from pgbn.engine.run.draws import Draws
-from pgbn.engine.run.replay import Replay
+from pgbn.engine.run.generate import Replay
 from pgbn.errors import DataError, notify
 from pgbn.evaluation.log_likelihood import row_log_likelihood
 from pgbn.network.layers import Layer, layers_above

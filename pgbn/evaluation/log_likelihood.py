@@ -48,8 +48,7 @@ from pgbn.engine.rows.infer import known_data, row_coords, seen_network
 from pgbn.engine.run.bound_steps import arrange
 from pgbn.engine.run.chain import Chain
 from pgbn.engine.run.draws import Draws
-from pgbn.engine.run.generate import prior_step, to_storage
-from pgbn.engine.run.replay import Replay
+from pgbn.engine.run.generate import Replay, prior_step, to_storage
 from pgbn.errors import DataError, PgbnError, did_you_mean
 from pgbn.network.network import Network
 from pgbn.nodes.base import Node, Observed

@@ -26,9 +26,14 @@ from pgbn.checks import check_names, check_path, is_finite_number
 from pgbn.engine.data.coords import term_labels
 from pgbn.engine.data.nonzero import Cells
 from pgbn.engine.run.chain import Chain
-from pgbn.engine.run.chain_files import chain_content, chain_data, chain_state, decode_chain
+from pgbn.engine.run.chain_files import (
+    RUN,
+    chain_content,
+    chain_data,
+    chain_state,
+    decode_chain,
+)
 from pgbn.engine.run.progress import check_callback
-from pgbn.engine.run.run_store import RUN
 from pgbn.engine.run.sampling import resume_sampling
 from pgbn.errors import DataError, StorageError, notify
 from pgbn.network.layers import layers_above

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
+import pgbn
 from pgbn.samplers import vectorised
-from pgbn.samplers.content import ContentKeyed
-from pgbn.samplers.executor import SERIAL, Threads
+from pgbn.samplers.content import ContentKeyed, ShardRows
+from pgbn.samplers.executor import ROW_BLOCK, SERIAL, Threads
 from pgbn.samplers.random import RowKeys, Stream
 
 HASHES = np.array([11, 22, 33, 22], np.uint64)
@@ -56,3 +57,35 @@ def test_a_kernel_that_draws_nothing_gets_no_keys():
     ContentKeyed(SERIAL, HASHES).rows(lambda key, *rest: seen.append(key), 4, 1)
     assert seen[0] == 0
     assert isinstance(seen[1], RowKeys)
+
+
+# ---- a part of the rows is drawn as it is among all ----
+
+ROWS = 2 * ROW_BLOCK + 88
+EDGES = [(0, ROW_BLOCK), (ROW_BLOCK, 2 * ROW_BLOCK), (2 * ROW_BLOCK, ROWS)]
+
+
+@pytest.mark.parametrize("shape", [(1, 1, ROWS, 5), (1, ROWS, 3, 4), (1, 1, 1, ROWS)])
+def test_parts_are_the_rows_of_the_whole(shape: tuple[int, ...]) -> None:
+    axis = shape.index(ROWS)
+    a = np.random.default_rng(0).gamma(0.5, size=shape)
+    whole = vectorised.gamma(Stream(7, shape), a, 2.0)
+    for first, last in EDGES:
+        own = tuple(last - first if size == ROWS else size for size in shape)
+        executor = ShardRows(first, last - first)
+        rows = np.take(a, range(first, last), axis)
+        part = vectorised.gamma(Stream(7, own, executor), rows, 2.0)
+        assert np.array_equal(part, np.take(whole, range(first, last), axis))
+
+
+@pytest.mark.parametrize("size", [2, ROW_BLOCK, ROW_BLOCK + 1, 3 * ROW_BLOCK])
+def test_a_long_line_has_a_stream_for_each_block(size: int) -> None:
+    line = vectorised.uniform(Stream(3, (2, 1, 1, size)))
+    blocks = -(-size // ROW_BLOCK)
+    rows = vectorised.uniform(Stream(3, (2, 1, blocks, ROW_BLOCK))).reshape(2, -1)
+    assert np.array_equal(line.reshape(2, -1), rows[:, :size])
+
+
+def test_a_draw_of_other_rows_is_refused() -> None:
+    with pytest.raises(pgbn.NetworkError, match="a draw of 7 rows is not one of 5 rows"):
+        ShardRows(256, 5).row_key(1, 7)

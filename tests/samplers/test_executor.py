@@ -64,15 +64,6 @@ def test_blocks_shrink_and_cover_all_rows() -> None:
         assert len(ranges) <= 32 * workers + 1
 
 
-def test_an_uneven_load_ends_at_the_same_time() -> None:
-    """The last rows cost most: no thread has much more than its share, whoever takes which."""
-    cost = np.concatenate([np.ones(9000), np.full(1000, 9.0)])
-    loads = [0.0, 0.0]
-    for start, stop in shrinking(cost.size, 2):  # as two threads take them, one after another
-        loads[int(loads[1] < loads[0])] += cost[start:stop].sum()
-    assert max(loads) < 0.51 * cost.sum()
-
-
 def test_all_calls_are_made_though_one_fails() -> None:
     made: list[int] = []
 

@@ -16,10 +16,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-import scipy.io
-import scipy.sparse
 
 import pgbn
+from pgbn.cli.sampling import spread_over
 from pgbn.samplers import on_ray
 from pgbn.storage.archive import read_manifest
 from tests.engine.shards.test_driver import CASES, X, assert_same, everything
@@ -180,26 +179,12 @@ def test_more_workers_than_cores_are_refused(executor: pgbn.Ray) -> None:
         pgbn.Ray(workers=9, address="auto").worker_pool()
 
 
-def test_the_estimator_and_the_command_line_take_it(
-    executor: pgbn.Ray, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from typer.testing import CliRunner
-
-    from pgbn.cli import app
-
-    options: dict[str, Any] = {"max_width": 6, "depth": 1, "burn_in": 2, "collect": 1,
-                               "random_state": 0, "layer1": "partial"}  # fmt: skip
-    spread = pgbn.PGBN(executor=executor, **options).fit(X)
-    assert np.array_equal(spread.components_, pgbn.PGBN(n_jobs=1, **options).fit(X).components_)
-    monkeypatch.setattr(on_ray, "Ray", lambda workers: executor if workers == 3 else None)
-    scipy.io.mmwrite(tmp_path / "x.mtx", scipy.sparse.csr_matrix(X))
-    command = ["fit", str(tmp_path / "x.mtx"), "-o", str(tmp_path / "m"), "--max-width", "6",
-               "--depth", "1", "--burn-in", "2", "--collect", "1", "--ray", "3"]  # fmt: skip
-    result = CliRunner().invoke(app, command)
-    assert result.exit_code == 0, result.output
-    threads = pgbn.train_layerwise(X, 6, 1, burn_in=2, collect=1, layer1="partial", threads=1,
-                                   progress=False).deepest  # fmt: skip
-    assert np.array_equal(pgbn.load(tmp_path / "m").deepest.phi[0], threads.phi[0])
+def test_the_command_line_names_workers_or_an_address() -> None:
+    assert spread_over(None, 2) is None
+    assert repr(spread_over("3", None)) == "Ray(workers=3)"
+    assert "address='auto'" in repr(spread_over("auto", None))
+    with pytest.raises(pgbn.DataError, match="give one of them"):
+        spread_over("3", 2)
 
 
 @pytest.mark.parametrize(

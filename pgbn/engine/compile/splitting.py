@@ -25,11 +25,10 @@ from pgbn.engine.compile.products import (
 from pgbn.engine.data.nonzero import Cells
 from pgbn.network.terms import Factor, Term
 from pgbn.nodes.base import Node
-from pgbn.samplers.content import ContentKeyed
+from pgbn.samplers.content import ContentKeyed, ShardRows
 from pgbn.samplers.executor import Executor
 from pgbn.samplers.random import Stream, stream_key
 from pgbn.samplers.rows import PARALLEL
-from pgbn.samplers.shard import ShardRows
 from pgbn.samplers.sharing import share_out
 from pgbn.samplers.thinning import (
     Factors,

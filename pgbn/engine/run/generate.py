@@ -1,4 +1,5 @@
-"""Values of nodes: given ones, and draws of the joint distribution, from the roots to the data.
+"""Values of nodes: given ones, draws of the joint distribution, from the roots to the data, and
+draws that are put back.
 
 A network says which nodes are held (`Network.holding`); their values come with the data: one for
 all sweeps, or draws, one after another.
@@ -6,7 +7,7 @@ all sweeps, or draws, one after another.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from math import prod
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,7 @@ import networkx as nx
 import numpy as np
 from numpy.typing import NDArray
 
+from pgbn.checks import check_integer, check_mapping
 from pgbn.engine.compile.composed import prior_of
 from pgbn.engine.compile.program import Program, check_fits, complete_sizes
 from pgbn.engine.data.coords import (
@@ -23,13 +25,15 @@ from pgbn.engine.data.coords import (
     given_coords,
     read_stack,
 )
-from pgbn.engine.data.nonzero import cells_of
+from pgbn.engine.data.nonzero import Cells, cells_of
 from pgbn.engine.steps.time import time_prior
-from pgbn.errors import DataError, did_you_mean
-from pgbn.nodes.base import Observed
+from pgbn.errors import DataError, PgbnError, did_you_mean
+from pgbn.nodes.base import Latent, Observed
+from pgbn.samplers.executor import executor_of
 from pgbn.samplers.random import stream_key, word_of
 
 if TYPE_CHECKING:
+    from pgbn.engine.run.draws import Draws
     from pgbn.network.network import Network
 
 
@@ -243,3 +247,114 @@ def hold_some(network: Network, given: Any, data: Any) -> tuple[Network, dict[st
             f"given: {', '.join(held.held)} leave nothing to draw; leave one of them out"
         )
     return held, values
+
+
+class Replay:
+    """Draws put back into a program, one after another, for what is computed from them afterwards
+    about one observed node.
+
+    ``new`` gives dims another size: every node with such a dim is then of new rows, generated given
+    the others, and not what was drawn for the rows of the data.
+    """
+
+    def __init__(
+        self,
+        draws: Draws,
+        name: str,
+        caller: str,
+        new: Mapping[str, int] | None = None,
+        threads: int | None = None,
+    ) -> None:
+        network = draws.network
+        if network is None:
+            raise PgbnError(
+                f"{caller}: these draws do not know their network; take those that Network.sample "
+                "returned"
+            )
+        if not isinstance(name, str) or name not in network.observed:
+            known = did_you_mean(name, network.observed)
+            raise DataError(f"{caller}: {name!r:.60} is not an observed node.{known}")
+        for dim, size in check_mapping("sizes", new).items():
+            check_integer(f"{caller}: sizes: {dim}", size, 0)
+            if dim not in network.nodes[name].axes:
+                raise DataError(
+                    f"{caller}: sizes: {name!r} has no dim {dim!r}, but "
+                    f"{', '.join(network.nodes[name].axes)}"
+                )
+        self.draws, self.network, self.name, self.caller = draws, network, name, caller
+        self.data: Cells | None = None if new else draws.data.get(name)
+        drawn = _needed(network, name, new or {})
+        self.held = [n for n in drawn if not set(network.nodes[n].axes) & set(new or {})]
+        self.fixed = {n: draws.held(n) for n in self.held if n not in draws and n in draws.given}
+        missing = [n for n in self.held if n not in draws and n not in self.fixed]
+        if missing:
+            raise DataError(
+                f"{caller}: {name!r} needs draws of {', '.join(missing)}, which were not kept; "
+                f"sample with keep=[{', '.join(map(repr, [*draws.values, *missing]))}]"
+            )
+        sizes = self._sizes(new or {})
+        if new:
+            check_fits(network, sizes, argument="sizes")
+        self.program = Program(network, {}, sizes, 1, executor_of(threads))
+        self.program.values.update(
+            {n: np.zeros(self.program.shape[n]) for n in network.latent if n in drawn}
+        )
+        self._steps: dict[str, Callable[[int], NDArray[Any]]] = {
+            n: prior_step(self.program, n) for n in drawn if n not in self.held
+        }
+
+    def _sizes(self, new: Mapping[str, int]) -> dict[str, int]:
+        shapes = {n: self.draws.values[n].shape[2:] for n in self.held if n not in self.fixed}
+        shapes |= {n: v.shape[v.ndim - len(self.network[n].axes) :] for n, v in self.fixed.items()}
+        sizes = {**self.draws.sizes, **new}
+        return complete_sizes(self.network, sizes, shapes)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """How many chains and draws there are."""
+        first = next(iter(self.draws.values.values()))
+        return int(first.shape[0]), int(first.shape[1])
+
+    def __iter__(self) -> Iterator[tuple[int, int]]:
+        """Put the values of every draw into the program, and say which (chain, draw) it is."""
+        chains, draws = self.shape
+        for chain in range(chains):
+            for draw in range(draws):
+                self.at(chain, draw)
+                yield chain, draw
+
+    def _value(self, name: str, chain: int, draw: int) -> NDArray[Any]:
+        """What a node was at a draw: drawn, or given."""
+        if name not in self.fixed:
+            return np.asarray(self.draws.values[name][chain, draw])
+        value = self.fixed[name]
+        return value[chain, draw] if value.ndim > len(self.network[name].axes) else value
+
+    def at(self, chain: int, draw: int, seed: int = 0) -> None:
+        """The program at one draw; new rows are generated by the keys of ``seed``."""
+        for name in self.held:
+            value = np.array(self._value(name, chain, draw))  # one that can be written to
+            node = self.network[name]
+            complaint = node.refuses(value) if isinstance(node, Latent) else None
+            if complaint:
+                where = f"{self.caller}: draw {draw} of chain {chain}"
+                raise DataError(f"{where}: {name} {complaint}")
+            self.program.values[name] = to_storage(self.program, name, value[None])
+        for name, step in self._steps.items():
+            key = stream_key(seed, word_of("new"), word_of(name), chain, draw)
+            self.program.values[name] = np.ascontiguousarray(step(key), np.float64)
+
+
+def _needed(network: Network, name: str, new: Mapping[str, int]) -> list[str]:
+    """The latent nodes that an observed one is generated from, parents first: its own parents and,
+    above those of new rows, the parents of these."""
+    wanted, waiting = set(), [name]
+    while waiting:
+        for parent in network.graph.predecessors(waiting.pop()):
+            if isinstance(network.nodes[parent], Observed):
+                raise DataError(f"{name!r} depends on the data {parent!r}; that is not supported")
+            if parent not in wanted:
+                wanted.add(parent)
+                if set(network.nodes[parent].axes) & set(new):
+                    waiting.append(parent)
+    return [each for each in network.nodes if each in wanted]

@@ -25,26 +25,38 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pgbn.checks import check_integer, check_path, check_seed, thread_count
+from pgbn.checks import (
+    Count,
+    Sweeps,
+    check_integer,
+    check_path,
+    check_seed,
+    thread_count,
+    validated,
+)
 from pgbn.engine.compile.products import align
 from pgbn.engine.compile.program import Program
 from pgbn.engine.data.coords import Coords, bind_indexes, check_coords, read_coords
 from pgbn.engine.first_layer.choice import sampler_names
 from pgbn.engine.run.chain import Chain, check_imputed
-from pgbn.engine.run.chain_files import Shapes, chain_content, chain_data, chain_state, decode_chain
-from pgbn.engine.run.draws import Draws
-from pgbn.engine.run.generate import hold_some
-from pgbn.engine.run.progress import Callback, Clock, Event, ManyLines, check_callback, live
-from pgbn.engine.run.run_store import (
+from pgbn.engine.run.chain_files import (
     DATA,
     DRAWS_FIELDS,
     GIVEN,
     RUN,
     Layout,
+    Shapes,
     block_group,
+    chain_content,
+    chain_data,
+    chain_state,
+    decode_chain,
     described,
     rows_of,
 )
+from pgbn.engine.run.draws import Draws
+from pgbn.engine.run.generate import hold_some
+from pgbn.engine.run.progress import Callback, Clock, Event, ManyLines, check_callback, live
 from pgbn.errors import (
     DataError,
     NetworkError,
@@ -448,7 +460,7 @@ class SavedRun(Run):
     """A run in the folder of a `Runner`: chains commit their parts, also from several threads.
 
     The folder holds the data once and, for every chain, its state after some sweep, the draws up to
-    there in blocks (`pgbn.engine.run.run_store`) and a few label-free numbers of each draw. A
+    there in blocks (`pgbn.engine.run.chain_files`) and a few label-free numbers of each draw. A
     commit of one chain leaves the files of the others as they are. When all chains are done, only
     draws are left, with the data and the values that were given.
     """
@@ -665,23 +677,6 @@ def sample(
     def labels(chain: Chain) -> Coords:
         return read_coords(network, data, coords, chain.program.sizes)
 
-    return sample_saved(plan, make, save, Timing(minutes), each, progress, callback, labels,
-                        executor)  # fmt: skip
-
-
-def sample_saved(
-    plan: RunPlan,
-    make: Callable[[int], Chain],
-    save: str | Path | None,
-    timing: Timing,
-    threads: int | None = None,
-    progress: bool = True,
-    callback: Callback | None = None,
-    labels: Callable[[Chain], Coords] = lambda chain: {},
-    executor: Executor | None = None,
-) -> Draws:
-    """Run the chains that ``make(number)`` begins; ``threads`` are those of each, and ``labels``
-    gives the names along dims."""
     if save is None:
         return Run(plan, make, labels).run(progress, callback)
     folder = check_path("save", save)
@@ -690,8 +685,8 @@ def sample_saved(
             f"{folder}: there is something saved already; pgbn.resume({str(folder)!r}) goes on "
             "with a run that was stopped; else use another folder"
         )
-    with Runner(folder, RUN, asdict(plan), timing) as runner:
-        run = SavedRun(runner, plan, threads, executor)
+    with Runner(folder, RUN, asdict(plan), Timing(minutes)) as runner:
+        run = SavedRun(runner, plan, each, executor)
         run.begin((make(number) for number in range(plan.chains)), labels)
         return run.run(progress, callback)
 
@@ -717,12 +712,13 @@ def _threads_each(plan: RunPlan, threads: int | None) -> int:
     return max(1, thread_count(threads) // plan.parallel)
 
 
+@validated
 def time_samplers(
     network: Network,
     data: Mapping[str, Any],
     *,
-    burn_in: int = 20,
-    sweeps: int = 5,
+    burn_in: Sweeps = 20,
+    sweeps: Count = 5,
     threads: int | None = None,
 ) -> dict[str, float]:
     """Seconds of a sweep with each sampler of the first layer that the network has, the quickest
@@ -732,8 +728,6 @@ def time_samplers(
     must give the same chain everywhere. Where time matters more, choose by hand:
     ``network.chain(data, layer1=…)``.
     """
-    check_integer("burn_in", burn_in, 0)
-    check_integer("sweeps", sweeps, 1)
     found = {}
     for name in sampler_names():
         try:

@@ -30,15 +30,20 @@ from pgbn.engine.data.cells import StoredCells
 from pgbn.engine.first_layer.base import FirstLayer
 from pgbn.engine.run.state import as_stored, sampler_path, state_places
 from pgbn.engine.shards import worker
-from pgbn.engine.shards.plate import (
+from pgbn.engine.shards.worker import (
+    LOADINGS,
+    SAMPLER,
     TABLES,
+    TOPICS,
     Place,
+    Reply,
+    Shard,
+    Spec,
     axis_of,
     factors_of,
     plate_of_rows,
     shard_edges,
 )
-from pgbn.engine.shards.worker import LOADINGS, SAMPLER, TOPICS, Reply, Shard, Spec
 from pgbn.errors import DataError, NetworkError, PgbnError, notify
 from pgbn.network.steps import Step
 from pgbn.nodes.rules.registry import is_own, is_own_rule

@@ -103,14 +103,6 @@ def test_duplicates_of_small_integers_do_not_overflow() -> None:
     assert read_array(NET["x"], twice).values.tolist() == [300]
 
 
-def test_sparse_data_stay_sparse() -> None:
-    """A million by a million cells, three of them full."""
-    big = sp.coo_array((np.ones(3, int), ([0, 5, 999_999], [0, 7, 999_999])), (10**6, 10**6))
-    cells = read_array(NET["x"], big)
-    assert cells.values.size == 3
-    assert cells.shape == big.shape
-
-
 class Frame:
     """What a data frame of any library offers to numpy."""
 
@@ -154,16 +146,6 @@ def test_pandas() -> None:
     assert same(run(frame), run(X))
     with pytest.raises(DataError, match="dtype object"):
         run(pandas.DataFrame({"a": [1, 2], "b": ["x", "y"]}))
-
-
-def test_data_without_dims() -> None:
-    chain = Network(Poisson("x", Gamma("g", 2, 1))).chain({"x": 3}).sweep(1)
-    assert chain.values["g"].shape == ()
-
-
-def test_large_reals_stay_reals() -> None:
-    chain = pg.zoo.pgbn([2], link="gamma").chain({"x": np.full((3, 2), 1e20)})
-    assert chain.program.cells["x"].values.tolist() == [1e20] * 6
 
 
 def test_documents_as_arrays_of_a_file() -> None:

@@ -21,24 +21,20 @@ from pgbn.checks import thread_count
 from pgbn.network.schedule import Schedule
 from tests.helpers.refusals import check_refused
 from tests.helpers.saved import counts
-from tests.helpers.small_data import NET, X, equal_arrays, run, sample
+from tests.helpers.small_data import NET, X, equal_arrays, run
 from tests.helpers.workers_here import Spread
 
 LAYER1 = ["composed", "blocked", "partial", "collapsed"]
 THETA = np.ones((3, 2))
 REFUSED: dict[str, tuple[Callable[[], Any], list[str]]] = {
     "seed -1": (lambda: run(X, seed=-1), ["seed=-1", "integer from 0"]),
-    "seed 1.5": (lambda: run(X, seed=1.5), ["seed=1.5"]),
-    "seed None": (lambda: run(X, seed=None), ["seed=None"]),
     "seed bool": (lambda: run(X, seed=True), ["seed=True"]),
     "seed 2^64": (lambda: run(X, seed=2**64), ["seed=18446744073709551616", "2^64 - 1"]),
     "chain": (lambda: run(X, chain=-1), ["chain=-1"]),
     "threads 0": (lambda: run(X, threads=0), ["threads=0", "integer"]),
-    "threads str": (lambda: run(X, threads="2"), ["threads='2'"]),
     "sweep -1": (lambda: run(X).sweep(-1), ["n=-1", "integer"]),
     "sweep 1.5": (lambda: run(X).sweep(1.5), ["n=1.5"]),
     "sweep 10**400": (lambda: run(X).sweep(10**400), ["n=1000", "below 2^63"]),
-    "sweep None": (lambda: run(X).sweep(None), ["n=None"]),
     "select": (lambda: run(X).select(["thet1"]), ["Did you mean 'theta1'"]),
     "select data": (lambda: run(X).select(["x"]), ["'x' is not a latent node"]),
     "select number": (lambda: run(X).select(3), ["names=3: give a list"]),
@@ -79,16 +75,6 @@ def test_equal_seeds_give_equal_chains_and_others_do_not(documents, layer1) -> N
     number = net.chain({"x": documents}, seed=5, chain=1, layer1=layer1).sweep(4)
     for chain in (other, number):
         assert not np.array_equal(first.values["theta2"], chain.values["theta2"])
-
-
-@pytest.mark.parametrize("layer1", LAYER1)
-def test_the_log_joint_of_one_token_and_a_tiny_eta(layer1) -> None:
-    """Shapes of the first layer underflow to 0: what is drawn there is not impossible."""
-    one = np.zeros((3, 4), int)
-    one[0, 1] = 1
-    chain = zoo.pgbn([3, 2], eta=1e-12).chain({"x": one}, layer1=layer1, threads=1)
-    for _ in range(3):
-        assert np.isfinite(chain.sweep().log_joint())
 
 
 @pytest.mark.parametrize("layer1", LAYER1)
@@ -140,6 +126,15 @@ def test_what_is_drawn_on_demand_is_drawn_anew_after_every_sweep() -> None:
 
 
 # ---- where a chain begins ----
+
+
+def test_one_token_and_a_tiny_eta_begin_and_continue() -> None:
+    """Shapes of the first layer underflow to 0: what is drawn there is not impossible."""
+    one = np.zeros((3, 4), int)
+    one[0, 1] = 1
+    for layer1 in LAYER1:
+        chain = zoo.pgbn([3, 2], eta=1e-12).chain({"x": one}, layer1=layer1, threads=1)
+        assert np.isfinite(chain.sweep(3).log_joint())
 
 
 def test_nodes_begin_independently_and_within_bounds() -> None:
@@ -239,14 +234,6 @@ def test_replicated_chains_are_rejected_with_the_remedy(copied: Callable[[Any], 
     chain = Chain.replicated(NET, {"doc": 3, "term": 4}, 5)
     with pytest.raises(DataError, match=r"5 replicates.*Chain\.replicated"):
         copied(chain)
-
-
-def test_what_is_made_by_chains_is_copied_too(copied: Callable[[Any], Any]) -> None:
-    draws = sample(draws=2)
-    assert equal_arrays(copied(draws).values, draws.values)
-    assert copied(NET).to_json() == NET.to_json()
-    fitted = pg.PGBN(2, 1, burn_in=2, collect=2, random_state=0).fit(X)
-    assert np.array_equal(copied(fitted).transform(X), fitted.transform(X))
 
 
 # ---- one thread at a time: a second one meets an error, not a wrong chain ----

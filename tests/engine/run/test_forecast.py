@@ -59,19 +59,6 @@ def test_each_draw_has_its_own_future_and_the_past_does_not_matter() -> None:
     assert np.array_equal(network.forecast(last, 3)["x"], future["x"])
 
 
-def test_a_gamma_markov_chain_goes_on() -> None:
-    network = MODELS["gamma_markov_chain"]
-    drawn = network.generate(seed=2, sizes={"time": 4, "term": 3})
-    draws = network.sample({"x": drawn["x"]}, 3, 4, progress=False)
-    assert network.forecast(draws, 2)["theta"].shape == (1, 4, 2, 2)
-
-
-@pytest.mark.parametrize("case", [n for n in MODELS if n not in ("pgds", "gamma_markov_chain")])
-def test_networks_without_time_are_refused(case: str) -> None:
-    with pytest.raises(NetworkError, match=r"no future.*net\.infer"):
-        MODELS[case].forecast({}, 1)
-
-
 def known_rates() -> Network:
     """Known exposures for three steps."""
     theta = pgbn.Gamma(
@@ -87,6 +74,7 @@ def known_rates() -> Network:
         (MODELS["pgds"], {}, 1, "no draws of 'theta'.*keep="),
         (MODELS["pgds"], {}, 0, "steps=0"),
         (MODELS["pgds"], 3, 1, "given=3"),
+        (zoo.pfa(2), {}, 1, r"no future.*net\.infer"),
         (known_rates(), {"theta": np.ones((2, 3))}, 1, "known array along 'time'"),
     ],
 )

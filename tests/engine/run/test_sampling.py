@@ -29,11 +29,9 @@ from pgbn.engine.run.sampling import (
     read_keep,
     resume_sampling,
     run_facts,
-    sample_saved,
 )
-from pgbn.storage import runner
 from pgbn.storage.archive import read_manifest
-from pgbn.storage.runner import Rhythm, Runner, Timing
+from pgbn.storage.runner import Runner, Timing
 from pgbn.storage.stopping import Interrupted
 from tests.helpers.own_executor import Backwards
 from tests.helpers.saved_kinds import read_body, sign
@@ -70,7 +68,9 @@ CASES: dict[str, tuple[Callable[[], pgbn.Network], Callable[[], Any], dict[str, 
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_the_same_bits_in_every_way(case: str, tmp_path: Path) -> None:
+def test_the_same_bits_in_every_way(
+    case: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """One after another, side by side, saved, and stopped again and again."""
     build, data, options = CASES[case]
     network, given = build(), {"x": data()}
@@ -86,12 +86,9 @@ def test_the_same_bits_in_every_way(case: str, tmp_path: Path) -> None:
         if len(swept) % 7 == 0:
             raise ZeroDivisionError
 
-    kept = read_keep(network, options.get("keep"))
-    plan = RunPlan(**SHAPE, keep=kept.names, expressions=kept.json())
-    layer1 = options.get("layer1", "auto")
+    monkeypatch.setattr(sampling, "Timing", lambda minutes: OFTEN)
     with pytest.raises(ZeroDivisionError):
-        sample_saved(plan, lambda n: Chain.of_data(network, given, 4, n, None, layer1, 1), tmp_path / "r",
-                     OFTEN, callback=stop)  # fmt: skip
+        network.sample(given, **SHAPE, **options, threads=1, save=tmp_path / "r", callback=stop)
     while True:
         try:
             same(resume_sampling(tmp_path / "r", OFTEN, 1, callback=stop), whole)
@@ -347,28 +344,6 @@ def test_files_that_are_gone(tmp_path: Path) -> None:
         store.commit(at)
 
 
-def test_a_full_disk_is_told_and_the_draws_wait(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    store = begun(tmp_path)
-    store.runner.rhythms[0] = Rhythm(Timing(sweeps=1, share=1e9))
-    at, real, full = store.open(0), runner.write, [True]
-
-    def write(*arguments: Any) -> Any:
-        if full[0]:
-            raise pgbn.StorageError("No space left on device")
-        return real(*arguments)
-
-    monkeypatch.setattr(runner, "write", write)
-    with pytest.warns(pgbn.PgbnWarning, match="the run goes on: No space left"):
-        advance(store, at, 5)
-    assert len(at.waiting["r"]) == 3
-    full[0] = False
-    advance(store, at, 1)
-    assert store.sweeps(0) == 6
-    assert at.waiting == {}
-
-
 @pytest.mark.parametrize(
     ("change", "words"),
     [
@@ -439,18 +414,10 @@ def test_samplers_of_the_first_layer_are_timed():
     assert list(found.values()) == sorted(found.values())
     binary = pgbn.time_samplers(pgbn.zoo.pgbn([3], link="bernoulli"), {"x": data > 0}, sweeps=1)
     assert list(binary) == ["blocked"]
-
-
-def test_samplers_that_an_order_excludes_are_left_out() -> None:
-    """c is drawn given Σ θ, which samplers that integrate θ out do not keep."""
+    # c is drawn given Σ θ, which samplers that integrate θ out do not keep
     order = ["counts(x)", "counts(theta)", "phi", "c", "r", "theta"]
     network = rates_of_documents().with_order(order)
     assert list(pgbn.time_samplers(network, {"x": X}, burn_in=0, sweeps=1)) == ["blocked"]
-
-
-@pytest.mark.parametrize(
-    ("options", "words"), [({"burn_in": -1}, "burn_in=-1"), ({"sweeps": 0}, "sweeps=0")]
-)
-def test_numbers_are_checked_first(options: dict[str, int], words: str) -> None:
-    with pytest.raises(pgbn.DataError, match=words):
-        pgbn.time_samplers(pgbn.zoo.pfa(2), {"x": "no data"}, **options)  # type: ignore[arg-type]
+    for options, words in (({"burn_in": -1}, "burn_in=-1"), ({"sweeps": 0}, "sweeps=0")):
+        with pytest.raises(pgbn.DataError, match=words):
+            pgbn.time_samplers(network, {"x": "no data"}, **options)  # type: ignore[arg-type]

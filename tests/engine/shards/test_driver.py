@@ -14,7 +14,7 @@ import pgbn
 from pgbn import zoo
 from pgbn.engine.run.bound_steps import RemoteRun
 from pgbn.engine.shards import worker
-from pgbn.engine.shards.plate import shard_edges
+from pgbn.engine.shards.worker import shard_edges
 from pgbn.samplers.executor import ROW_BLOCK
 from pgbn.storage.archive import read_manifest
 from tests.helpers.workers_here import Spread
@@ -121,15 +121,6 @@ def test_a_chain_goes_on_in_another_order() -> None:
     for each in (chain, other):
         each.follow(each.schedule)
     assert_same(everything(chain.sweep(1)), everything(other.sweep(1)))
-
-
-def test_tracing_is_sweeping() -> None:
-    network, layer1, data = CASES["partial"]
-    chain = network.chain(data, layer1=layer1, executor=Spread(2))
-    names = [event.step.name for event in chain.trace()]
-    assert "counts(x)" in names
-    swept = network.chain(data, layer1=layer1, threads=1).sweep(1)
-    assert_same(everything(chain), everything(swept))
 
 
 def test_given_values_change_with_the_sweeps() -> None:
