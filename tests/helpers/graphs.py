@@ -7,7 +7,7 @@ from functools import cache
 from pgbn import Categories, Gamma, Mix, Network, Poisson, distinct, zoo
 from tests.helpers.models import MILD
 
-__all__ = ["GRAPHS", "degrees", "directed", "edges", "graphs", "triples", "two_vertices"]
+__all__ = ["degrees", "directed", "edges", "graphs", "triples", "two_vertices"]
 
 
 def directed() -> Network:
@@ -66,6 +66,3 @@ def graphs() -> dict[str, tuple[Network, dict[str, int]]]:
         "triples": (triples(), {"vertex": 4}),
         "edges": (edges(), {"vertex": 4}),
     }
-
-
-GRAPHS = tuple(graphs())

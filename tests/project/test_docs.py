@@ -19,7 +19,7 @@ from tests.helpers.repository import DOCS, ROOT, doc_pages
 RUN = [ROOT / "README.md", *doc_pages()]
 PAGES = [
     *RUN,
-    ROOT / "CONTRIBUTING.md",
+    *(ROOT / name for name in ("CONTRIBUTING.md", "SECURITY.md")),
     *sorted((ROOT / "examples").rglob("*.md")),
     *sorted((ROOT / ".github").rglob("*.md")),
 ]
