@@ -115,16 +115,6 @@ def _dense_rows(cells: Cells, values: NDArray[Any], start: int, stop: int) -> ND
     return out
 
 
-# ---- conditional --------------------------------------------------------------------------------
-#
-# Values of nodes integrated out given the counts: Rao–Blackwell.
-#
-# With the counts z known, E[φ_vk | z] = (η + n_vk) / Σ_v (η + n_vk) and E[θ_kj | z, rest] = (a_kj
-# + m_kj) / (c_j + q_j). A rate that is linear in each of several nodes has the product of their
-# means as its mean where, given z and the rest, the nodes are independent: none of their draws
-# reads another of them.
-
-
 def averaged_nodes(network: Network, name: str, slot: str) -> list[str]:
     """The nodes in a slot that can be replaced by their means given the counts, all at once."""
     terms = network.wiring.polynomials[name, slot].terms
@@ -160,7 +150,13 @@ def mixed_gamma(network: Network, name: str, slot: str) -> str | None:
 
 
 class ConditionalMeans:
-    """The parameters and means of some nodes of a program given its counts."""
+    """The parameters and means of some nodes of a program given its counts: Rao–Blackwell.
+
+    With the counts z given, E[φ_vk | z] = (η + n_vk) / Σ_v (η + n_vk) and E[θ_kj | z, rest] =
+    (a_kj + m_kj) / (c_j + q_j). A rate that is linear in each of several nodes has the product of
+    their means as its mean where, given z and the rest, the nodes are independent: none of their
+    draws reads another of them.
+    """
 
     def __init__(self, program: Program, names: list[str]) -> None:
         self.program, self.names = program, names

@@ -79,9 +79,7 @@ def _data_density(
     return np.asarray(total)
 
 
-# ---- kernel rules -------------------------------------------------------------------------------
-#
-# Draws by kernel rules: new values that leave the conditional of a node invariant.
+# ---- kernel rules: new values that leave the conditional of a node invariant --------------------
 
 
 @maker("composed", Draw)
@@ -110,7 +108,7 @@ def kernel_step(program: Program, task: Draw) -> Run | None:
 
 
 def _check_drawn(program: Program, node: Node, drawn: Any) -> None:
-    """Refuse what is no value of a node."""
+    """Reject what is no value of a node."""
     rule, shape = (
         f"{node.name}: the kernel rule of {type(node).__name__}",
         program.shape4[node.name],

@@ -309,7 +309,7 @@ def check_fits(
     argument: str = "",
     rows_in: int | None = None,
 ) -> None:
-    """Refuse sizes at which the values and counts of the nodes would not fit into memory.
+    """Reject sizes at which the values and counts of the nodes would not fit into memory.
 
     ``data``: the observed nodes are drawn, as whole arrays. ``argument`` is what the user gave.
     ``rows_in``: of what has rows, so many bytes are in memory at a time.

@@ -1,4 +1,4 @@
-"""Draws of what stands in linear predictors, from the quadratic forms that it hears.
+"""Draws of what stands in linear predictors, from the quadratic forms that it receives.
 
 Every cell of a child tells exp(κψ − ½ωψ²) about its predictor ψ = Σ_d g_d x_d + rest. Beside a node
 x, dims along which it is drawn jointly are D, its others B; the cells of a child that belong to
@@ -54,7 +54,7 @@ def predictor_step(program: Program, task: SlotCounts) -> Run:
 
 @maker("linear", Draw)
 def joint_draw(program: Program, task: Draw) -> Run:
-    """The function that draws a node from the quadratic form that it hears, given a key."""
+    """The function that draws a node from the quadratic form that it receives, given a key."""
     node, name = task.node, task.node.name
     layout = _Layout(program, node)
     children: dict[tuple[str, str], list[Source]] = {}

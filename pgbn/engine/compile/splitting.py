@@ -141,7 +141,7 @@ class Part:
         ]
 
     def sum_dense(self, counts: NDArray[np.int64]) -> FactorCounts:
-        """Without a sum, every factor hears the counts of its own entries."""
+        """Without a sum, every factor receives the counts of its own entries."""
         named = (*("",) * (3 - len(self.dims)), *self.dims)
 
         def total(part: Labelled) -> NDArray[np.int64]:

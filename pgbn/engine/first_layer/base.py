@@ -279,7 +279,7 @@ class FirstLayer(ABC):
 
     def joins(self, part: LayerTables) -> bool:
         """Whether tables have the rows of the scores, and the scores and the node of the tables
-        hear of one child alone, so that they can follow row by row."""
+        receive from one child alone, so that they can follow row by row."""
         stored, scores = self.program.storage, self.pattern.scores
         sources = self.program.wiring.sources
         alone = len(sources[scores]) == len(sources[part.node]) == 1
@@ -362,7 +362,7 @@ class FirstLayer(ABC):
         return inf if number is None else number
 
     def prior(self) -> RowPriors:
-        """a_jk as a matrix, and how many rows share a line of it; with the counts that θ has heard
+        """a_jk as a matrix, and how many rows share a line of it; with the counts that θ received
         from other data, which add to its shape."""
         value = np.asarray(self._prior(), np.float64)
         if value.ndim == 0:
@@ -381,7 +381,7 @@ class FirstLayer(ABC):
         return RowPriors(full.reshape(-1, self.topics), 1)
 
     def other_counts(self) -> NDArray[Any] | None:
-        """The counts (rows, K) that θ has heard from other data; None if there are none."""
+        """The counts (rows, K) that θ received from other data; None if there are none."""
         scores, total = self.pattern.scores, None
         for source in self.program.wiring.sources[scores]:
             if source.child.name != self.observed:

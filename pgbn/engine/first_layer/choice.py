@@ -359,13 +359,10 @@ def candidates(
     give the same choice, and so the same chain, everywhere.
     """
     best, *others = kinds = list(automatic() if kinds is None else kinds)
-    cost = partial(_cost, cells=cells, topics=topics)
-    cheap = [kind for kind in others if _WORTH * cost(kind) < cost(best)]
+    given = (cells.values, cells.rows, cells.columns, topics)
+    limit = best.nanoseconds(*given)
+    cheap = [kind for kind in others if _WORTH * kind.nanoseconds(*given) < limit]
     return cheap[:1] or kinds
-
-
-def _cost(kind: type[FirstLayer], cells: Cells, topics: int) -> float:
-    return kind.nanoseconds(cells.values, cells.rows, cells.columns, topics)
 
 
 def choose(program: Program, layer1: str) -> tuple[str, Schedule]:

@@ -321,7 +321,7 @@ class Partial(HoldsTopics):
     def _count_words(self) -> None:
         self.topics_held.counts_changed()
         self.tokens.count_further()
-        if not self.is_given:  # else it hears nothing
+        if not self.is_given:  # else it receives nothing
             self.tokens.count_words(self.topics_held.n)
 
     def row_state(self) -> dict[str, NDArray[Any]]:

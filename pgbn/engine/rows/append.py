@@ -30,15 +30,16 @@ def append_rows(
     chain: Chain, data: Mapping[str, Any], rows: str | None = None, sweeps: int = 50
 ) -> Chain:
     """A chain on the rows of ``chain`` and, after them, those of ``data``; see `Chain.append`."""
-    with chain.alone():
-        return _append_rows(chain, data, rows, sweeps)
-
-
-def _append_rows(chain: Chain, data: Mapping[str, Any], rows: str | None, sweeps: int) -> Chain:
     network = chain.network
     plate = network[network.observed[0]].axes[0] if rows is None else rows
     check_integer("sweeps", sweeps, 1)
     _check_plate(chain, plate)
+    with chain.alone():
+        return _join(chain, data, plate, sweeps)
+
+
+def _join(chain: Chain, data: Mapping[str, Any], plate: str, sweeps: int) -> Chain:
+    network = chain.network
     values = chain.values
     local = [name for name in network.latent if plate in network[name].axes]
     shared = {name: values[name] for name in network.latent if name not in local}
@@ -47,9 +48,14 @@ def _append_rows(chain: Chain, data: Mapping[str, Any], rows: str | None, sweeps
               for name in network.observed}  # fmt: skip
     seed = stream_key(chain.seed, word_of("append"), chain.sweeps)
     executor, fixed = executor_behind(chain.program), network.holding(*shared)
-    seated = Chain.of_data(fixed, new, seed, executor=executor, layer1=_held_sampler(chain),
+    # topics of the new rows are given, so that "collapsed" has no use
+    layer1 = "blocked" if chain.layer1 == "collapsed" else chain.layer1
+    seated = Chain.of_data(fixed, new, seed, executor=executor, layer1=layer1,
                            given=shared).sweep(sweeps).values  # fmt: skip
-    init = {name: _joined(network, plate, name, values[name], seated[name]) for name in local}
+    init = {
+        name: np.concatenate((values[name], seated[name]), network[name].axes.index(plate))
+        for name in local
+    }
     whole = {name: _stacked(chain.program.cells[name], new[name]) for name in network.observed}
     joined = Chain.of_data(network, whole, chain.seed, chain.number, {**shared, **init},
                            chain.layer1, executor=executor)  # fmt: skip
@@ -57,11 +63,6 @@ def _append_rows(chain: Chain, data: Mapping[str, Any], rows: str | None, sweeps
     for name, columns in labels.items():
         joined.program.cells[name].labels = columns
     return joined
-
-
-def _held_sampler(chain: Chain) -> str:
-    """The first layer of the new rows: topics are held, so that "collapsed" has no use."""
-    return "blocked" if chain.layer1 in ("collapsed", "blocked") else chain.layer1
 
 
 def _check_plate(chain: Chain, plate: str) -> None:
@@ -87,10 +88,6 @@ def _column_labels(old: Cells, new: Cells, name: str, plate: str) -> dict[str, l
     both = [{dim: own for dim, own in each.labels.items() if dim != plate} for each in (old, new)]
     same_labels(f"append: {name}", both[1], both[0], "the chain's data")
     return both[1] | both[0]
-
-
-def _joined(network: Any, plate: str, name: str, old: Any, new: Any) -> Any:
-    return np.concatenate((old, new), axis=network[name].axes.index(plate))
 
 
 def _stacked(old: Cells, new: Cells) -> sp.csr_array:

@@ -83,7 +83,7 @@ def _without_unread(network: Network, node: Observed, rows: str) -> Observed:
 
 
 def check_independent(network: Network, rows: str) -> None:
-    """Refuse a network whose rows depend on each other, and say why."""
+    """Reject a network whose rows depend on each other, and say why."""
     for node in network:
         if rows not in node.axes:
             continue

@@ -126,7 +126,7 @@ class LayerTables(ABC):
 
 def draw_tables(tables: Sequence[tuple[LayerTables, int]]) -> None:
     """The tables of layers with the same rows, with their keys: in each block of rows those of one
-    layer after the other, each of which hears of the one before alone."""
+    layer after the other, each of which depends on the one before alone."""
     for part, key in tables:
         part.begin(key)
     arrays = [array for part, _ in tables for array in part.arrays()]
@@ -192,7 +192,7 @@ def fused_tables(program: Program, task: SlotCounts) -> LayerTables | None:
 
 
 def _shared(program: Program, node: Node, slot: str) -> str | None:
-    """The node that is the slot, if it has the last dim of the node only, and hears counts."""
+    """The node that is the slot, if it has the last dim of the node only, and receives counts."""
     polynomial, dims = program.wiring.polynomials[node.name, slot], program.storage[node.name]
     if len(polynomial.terms) != 1 or polynomial.along is not None or len(dims) < 2:
         return None
@@ -217,8 +217,8 @@ def _padded(phi: NDArray[np.float64]) -> tuple[NDArray[np.float32], float]:
 
 @maker("fused", Draw, by_rows=True)
 def fused_draw(program: Program, task: Draw) -> Run | None:
-    """The draw of a layer of gammas by one kernel. It checks nothing: where it hears rules that a
-    user has written, what they give is checked first."""
+    """The draw of a layer of gammas by one kernel. It checks nothing: what rules that a user has
+    written give is checked first."""
     node = task.node
     fused = layer_draw(program, node)
     if fused is None or not any(is_own_rule(s.rule) for s in program.wiring.sources[node.name]):
@@ -273,18 +273,14 @@ def layer_draw(program: Program, node: Node) -> Run | None:
     return run
 
 
-# ---- hidden counts ------------------------------------------------------------------------------
-#
-# Hidden counts in the shape of a gamma, drawn from their conditional at once.
-#
-#     h ~ Pois(λ), θ ~ Gam(a + h, c):   P(h | θ) ∝ (λcθ)^h / (h! Γ(a + h)),
-#
-# the Bessel law of order a − 1 at 2√(λcθ). Elsewhere a hidden count moves by slice sampling.
-
-
 @maker("fused", Draw, by_rows=True)
 def hidden_draw(program: Program, task: Draw) -> Run | None:
-    """Draw the hidden counts that each stand alone in the shape of one gamma."""
+    """Draw the hidden counts that each stand alone in the shape of one gamma, at once.
+
+        h ~ Pois(λ), θ ~ Gam(a + h, c):   P(h | θ) ∝ (λcθ)^h / (h! Γ(a + h)),
+
+    the Bessel law of order a − 1 at 2√(λcθ). Elsewhere a hidden count moves by slice sampling.
+    """
     node, name = task.node, task.node.name
     if type(node) is not HiddenPoisson or node.update:
         return None

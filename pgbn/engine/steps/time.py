@@ -1,6 +1,6 @@
 """Nodes in time: scanned backward on the way up, forward on the way down.
 
-Backward, row t hears the counts of its own children and those that row t+1 passes back (with a
+Backward, row t receives the counts of its own children and those that row t+1 passes back (with a
 lag, row t + lag), and shares its tables between the row before and the other parents. Forward, row
 t is drawn given the new row t−1.
 
