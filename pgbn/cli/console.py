@@ -258,8 +258,8 @@ def give_table(
     said: str,
 ) -> None:
     """A table with a line for each row: on the standard output (as JSON, ``keys`` are those of a
-    row), as a .csv file, or its ``arrays`` as a .npy or .npz file; of a file, ``facts`` are told or
-    it is ``said``."""
+    row), as a .csv file, or its ``arrays`` as a .npy or .npz file. Of a file the command prints
+    ``facts`` as JSON, or what is ``said``."""
     if to is None:
         name, row = keys
         rows = [{name: n, row: each} for n, each in zip(labels, values, strict=True)]

@@ -373,7 +373,7 @@ def _keyword(text: str) -> tuple[str, Sequence[str]]:
 
 
 def _save(folder: Path, opened: Model, network: TrainedNetwork, changes: Labels) -> None:
-    """The model with its labelled network in its place, and all that was saved beside it."""
+    """The model with its labelled network in its place, and all that was saved with it."""
     from pgbn.storage.folders import save
     from pgbn.training.training_result import LayerwiseTraining
 

@@ -290,15 +290,15 @@ def row_log_likelihood(
     check_integer("particles", particles, 1)
     cells = dict(draws.data)
     if data is not None:
-        told = set(check_mapping("data", data))
+        given = set(check_mapping("data", data))
         network, data = bind_indexes(network, data)
-        whole = row_network(network, plate)
-        known = known_data(network, whole, data)
-        network = seen_network(network, whole, known, plate)
+        of_rows = row_network(network, plate)
+        known = known_data(network, of_rows, data)
+        network = seen_network(network, of_rows, known, plate)
         cells = read_data(network, known)
         first = next(iter(cells.values()))
         count = first.shape[first.dims.index(plate)]
-        row_indexes(network, plate, count, told)  # categories of the old rows are refused
+        row_indexes(network, plate, count, given)  # categories of the old rows are rejected
         row_coords(network, known, draws, plate)
     elif any(each not in cells for each in network.observed):
         network = row_network(network, plate, cells)
@@ -332,7 +332,7 @@ def _network(draws: Draws, name: str, new: bool) -> Network:
 
 
 def _check_independent(network: Network, plate: str) -> None:
-    """Refuse a plate whose rows depend on each other, given all that has no rows."""
+    """Reject a plate whose rows depend on each other, given all that has no rows."""
     for step in network.schedule:
         node = network.nodes[step.node]
         in_time = network.wiring.connections.time_dim(node.name) is not None

@@ -21,7 +21,7 @@ from pgbn.evaluation.projection import (
 )
 from pgbn.report.convert import report_data
 from pgbn.report.data import ReportData
-from pgbn.report.sections import SECTIONS, documents_payload
+from pgbn.report.sections import SECTIONS, documents_payload, topic_name
 from pgbn.report.text import clean_text, html_text, script_json, several, short_number
 from pgbn.storage.atomic_files import save_text
 
@@ -185,20 +185,15 @@ def summary_html(model: Any, topics: int = 5, words: int = 8, **options: Any) ->
 
 
 def _summary_of_layer(data: ReportData, t: int, topics: int, words: int) -> str:
-    weight, ranked = data.weights[t - 1], data.ranked(t, words)
-    rows = []
-    for k in np.argsort(-weight, kind="stable")[:topics]:
-        named = " ".join(f"<bdi>{html_text(data.vocabulary[v])}</bdi>" for v in ranked[k].tolist())
-        label = data.labels.get((t, int(k)))
-        if label:
-            named = f"<strong><bdi>{html_text(label)}</bdi></strong> {named}"
-        rows.append(
-            f'<tr><td style="{_CELL}">{t}/{k}</td><td style="{_CELL}">{weight[k]:.1%}</td>'
-            f'<td style="{_CELL}">{named}</td></tr>'
-        )
+    weight = data.weights[t - 1]
+    rows = "".join(
+        f'<tr><td style="{_CELL}">{t}/{k}</td><td style="{_CELL}">{weight[k]:.1%}</td>'
+        f'<td style="{_CELL}">{topic_name(data, t, k, words)}</td></tr>'
+        for k in np.argsort(-weight, kind="stable")[:topics].tolist()
+    )
     used, width = int(data.active[t - 1].sum()), data.widths[t - 1]
     opened = " open" if t == data.depth else ""
     return (
         f"<details{opened}><summary>Layer {t}: {used} of {width} topics active</summary>"
-        f"<table>{''.join(rows)}</table></details>"
+        f"<table>{rows}</table></details>"
     )

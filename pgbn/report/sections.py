@@ -149,14 +149,20 @@ def _sentences(data: ReportData) -> str:
     return hold + found + (f" {more[0].upper()}{more[1:]}." if more else "")
 
 
-def _button(data: ReportData, layer: int, k: int, words: int) -> str:
+def topic_name(data: ReportData, layer: int, k: int, words: int) -> str:
+    """The label of a topic, if it has one, and the words that stand for it."""
+    named = "".join(f"<bdi>{html_text(word)}</bdi> " for word in data.words(layer, k, words))
     label = data.labels.get((layer, k))
-    shown = data.words(layer, k, words)
-    named = "".join(f"<bdi>{html_text(word)}</bdi> " for word in shown)
-    if label:
-        named = f"<strong><bdi>{html_text(label)}</bdi></strong> {named}"
-    said = html_text(f"Layer {layer}, topic {k}: " + ", ".join(filter(None, [label, *shown])))
-    return f'<button type="button" data-choose="{layer}/{k}" aria-label="{said}">{named}</button>'
+    return f"<strong><bdi>{html_text(label)}</bdi></strong> {named}" if label else named
+
+
+def _button(data: ReportData, layer: int, k: int, words: int) -> str:
+    known = filter(None, [data.labels.get((layer, k)), *data.words(layer, k, words)])
+    said = html_text(f"Layer {layer}, topic {k}: " + ", ".join(known))
+    return (
+        f'<button type="button" data-choose="{layer}/{k}" aria-label="{said}">'
+        f"{topic_name(data, layer, k, words)}</button>"
+    )
 
 
 def _children(data: ReportData, layer: int, k: int) -> str:

@@ -16,7 +16,7 @@ import pgbn
 from pgbn.cli import app
 from pgbn.cli.options import Counting
 from pgbn.errors import StorageError
-from tests.helpers.commands import Capture, Patch, refused, run
+from tests.helpers.commands import Capture, Patch, rejected, run
 from tests.helpers.hostile import campaign
 from tests.helpers.hostile_commands import FAST, TEXT, command, ends_well, make_model
 
@@ -47,7 +47,7 @@ def test_an_empty_word_is_not_the_folder_one_is_in(
 ) -> None:  # fmt: skip
     """``-o "$MODEL"`` with a variable that is not set wrote a model there."""
     monkeypatch.chdir(tmp_path)
-    assert "an empty argument; is a variable" in refused(
+    assert "an empty argument; is a variable" in rejected(
         capsys, [place / "counts.mtx" if word == "COUNTS" else word for word in words], 2
     )
     assert not list(tmp_path.iterdir())
@@ -68,7 +68,7 @@ def test_a_byte_order_mark_is_no_part_of_a_file(tmp_path: Path, capsys: Capture)
     network.write_text(pgbn.zoo.pfa(2).to_json(), "utf-8-sig")
     assert run(["explain", network]) == 0
     network.write_text(pgbn.zoo.pfa(2).to_json(), "utf-16")
-    assert "net.json: not utf-8 at byte 0; it begins like utf-16" in refused(
+    assert "net.json: not utf-8 at byte 0; it begins like utf-16" in rejected(
         capsys, ["explain", network]
     )
 

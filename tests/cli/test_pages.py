@@ -13,7 +13,7 @@ import pytest
 import pgbn
 from pgbn.report import report_data
 from pgbn.storage import open_saved
-from tests.helpers.commands import FAST, Capture, ask, refused, run
+from tests.helpers.commands import FAST, Capture, ask, rejected, run
 
 
 def test_report_of_several_chains(place: Path, tmp_path: Path, capsys: Capture) -> None:
@@ -51,10 +51,10 @@ def test_report_of_several_chains(place: Path, tmp_path: Path, capsys: Capture) 
         assert series.verdict == "mixed" or f"; {series.verdict}\n" in told
     assert f'"folder":{json.dumps(str(chains[0]))}' in page, "the page tells how to keep names"
     assert run([*fit, "-o", tmp_path / "c", "--seed", "2", "--eta", "0.1"]) == 0
-    assert "eta=0.1, but eta=0.05" in refused(capsys, ["report", place / "model", tmp_path / "c"])
+    assert "eta=0.1, but eta=0.05" in rejected(capsys, ["report", place / "model", tmp_path / "c"])
     counts = ["fit", str(place / "counts.npz"), "-o", str(tmp_path / "d"), *FAST]
     assert run(counts) == 0
-    assert "other terms or documents" in refused(
+    assert "other terms or documents" in rejected(
         capsys, ["report", place / "model", tmp_path / "d"]
     )
 
@@ -76,20 +76,22 @@ def test_report_of_a_run(tmp_path: Path, capsys: Capture) -> None:
     assert run([*words, "--title", "Mine"]) == 0
     assert "total of r: R-hat" in capsys.readouterr().out
     assert '<h1 dir="auto">Mine</h1>' in (tmp_path / "r.html").read_text("utf-8")
-    assert "give one folder" in refused(capsys, [*words, tmp_path / "draws"])
+    assert "give one folder" in rejected(capsys, [*words, tmp_path / "draws"])
     pgbn.save(network, tmp_path / "network")
-    assert "holds a network" in refused(capsys, ["report", tmp_path / "network"])
+    assert "holds a network" in rejected(capsys, ["report", tmp_path / "network"])
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
 def test_a_network_that_is_a_pipe_is_not_waited_for(tmp_path: Path, capsys: Capture) -> None:
     os.mkfifo(tmp_path / "net.json")
-    assert "net.json: not a file, but a pipe" in refused(capsys, ["explain", tmp_path / "net.json"])
+    assert "net.json: not a file, but a pipe" in rejected(
+        capsys, ["explain", tmp_path / "net.json"]
+    )
 
 
 def test_a_family_that_was_not_fitted_has_no_network(tmp_path: Path, capsys: Capture) -> None:
     """It was called without widths."""
     pgbn.save(pgbn.NetworkTransformer(pgbn.zoo.pgbn), tmp_path)
-    assert "not fitted has none yet" in refused(capsys, ["explain", tmp_path])
+    assert "not fitted has none yet" in rejected(capsys, ["explain", tmp_path])
     pgbn.save(pgbn.NetworkTransformer(pgbn.zoo.lda(2)), tmp_path)
     assert run(["explain", tmp_path]) == 0

@@ -17,7 +17,7 @@ import pgbn
 from pgbn.cli.sampling import data_labels, files_of, in_run_order, read_labels, read_nodes
 from pgbn.errors import DataError, PgbnWarning
 from pgbn.storage.tables import Numbers
-from tests.helpers.commands import Capture, Patch, ask, refused, run
+from tests.helpers.commands import Capture, Patch, ask, rejected, run
 from tests.helpers.small_networks import words_and_sizes
 
 X = np.random.default_rng(0).poisson(1.0, (12, 6))
@@ -97,17 +97,17 @@ def test_stopped_and_gone_on_with(
     words = ["sample", str(here / "net.json"), str(here / "x.mtx"), *SHORT, "--seed", "3"]
     stop_at = 1
     assert run([*words, "-o", tmp_path / "early"]) == 143
-    assert "none was kept so far" in refused(
+    assert "none was kept so far" in rejected(
         capsys, ["report", tmp_path / "early", "-o", tmp_path / "r.html"]
     )
-    assert "no draws so far; go on with pgbn resume" in refused(
+    assert "no draws so far; go on with pgbn resume" in rejected(
         capsys, ["infer", tmp_path / "early", here / "x.mtx"]
     )
 
     stop_at, folder = 4, str(tmp_path / "run")
     assert run([*words, "-o", folder]) == 143
     assert f"pgbn resume {folder}" in capsys.readouterr().err
-    assert f"use pgbn resume {folder}" in refused(capsys, [*words, "-o", folder])
+    assert f"use pgbn resume {folder}" in rejected(capsys, [*words, "-o", folder])
     assert ask(capsys, "info", folder)["draws so far"] == [2]
     assert ask(capsys, "report", folder, "-o", tmp_path / "r.html")["chains"] == 1
     assert "the draws so far" in (tmp_path / "r.html").read_text("utf-8")
@@ -128,7 +128,7 @@ def test_numbers_of_categories(tmp_path: Path, capsys: Capture) -> None:
     ask(capsys, *words, tmp_path / "run", f"author={tmp_path / 'author.csv'}")
     expected = net.sample({"x": X, "author": authors}, burn_in=2, draws=4, progress=False)
     assert np.array_equal(pgbn.load(tmp_path / "run")["phi"], expected["phi"])
-    assert "author: no numbers of these categories" in refused(
+    assert "author: no numbers of these categories" in rejected(
         capsys, [*map(str, words), str(tmp_path / "none")]
     )
     words[1] = tmp_path / "run"
@@ -140,7 +140,7 @@ def test_numbers_of_categories(tmp_path: Path, capsys: Capture) -> None:
     ask(capsys, *words, f"author={tmp_path / 'author.csv'}", "-o", tmp_path / "out.npz")
     new = net.infer({"x": NEW, "author": [2, 0, 1]}, expected, "doc", burn_in=1, samples=4)
     np.testing.assert_array_equal(np.load(tmp_path / "out.npz")["length"], new["length"])
-    assert "'author': no numbers of the new rows" in refused(capsys, words)
+    assert "'author': no numbers of the new rows" in rejected(capsys, words)
     data = {"x": X, "y": np.arange(12)}
     words_and_sizes().sample(data, burn_in=1, draws=2, progress=False).save(tmp_path / "both")
     assert run(["infer", tmp_path / "both", f"x={tmp_path / 'x.csv'}"]) == 0
@@ -183,7 +183,7 @@ def test_wrong_options_of_sample(
     """They are told before the data are read."""
     monkeypatch.setattr("pgbn.cli.sampling.read_numbers", lambda *_, **__: pytest.fail("read"))
     begin = ["sample", str(here / "net.json"), str(here / "x.mtx"), "-o", str(tmp_path / "r")]
-    assert option in refused(capsys, [*begin, *words.split()], 2)
+    assert option in rejected(capsys, [*begin, *words.split()], 2)
     assert not (tmp_path / "r").exists()
 
 
@@ -196,7 +196,7 @@ def test_wrong_options_of_infer(
     capsys: Capture,
 ) -> None:  # fmt: skip
     monkeypatch.setattr("pgbn.cli.sampling.read_numbers", lambda *_, **__: pytest.fail("read"))
-    assert option in refused(capsys, ["infer", here / "run", here / "x.mtx", *words.split()], 2)
+    assert option in rejected(capsys, ["infer", here / "run", here / "x.mtx", *words.split()], 2)
 
 
 def test_what_is_there_or_cannot_be(here: Path, tmp_path: Path, capsys: Capture) -> None:

@@ -25,7 +25,7 @@ from pgbn.evaluation import topics
 from pgbn.storage import open_saved
 from pgbn.storage.atomic_files import locked
 from pgbn.training.settings import Settings
-from tests.helpers.commands import FAST, Capture, Patch, ask, refused, run
+from tests.helpers.commands import FAST, Capture, Patch, ask, rejected, run
 from tests.helpers.corpora import texts
 
 
@@ -42,8 +42,8 @@ def test_resume(place: Path, tmp_path: Path, capsys: Capture) -> None:
                          vocabulary=corpus.vocabulary, callback=press)  # fmt: skip
     facts = ask(capsys, "info", tmp_path / "m")
     assert (facts["kind"], facts["depth"], facts["sweep"]) == ("checkpoint", 2, 7)
-    assert "pgbn resume" in refused(capsys, ["topics", tmp_path / "m"])
-    assert "pgbn resume" in refused(capsys, ["fit", place / "texts", "-o", tmp_path / "m"])
+    assert "pgbn resume" in rejected(capsys, ["topics", tmp_path / "m"])
+    assert "pgbn resume" in rejected(capsys, ["fit", place / "texts", "-o", tmp_path / "m"])
     ask(capsys, "resume", tmp_path / "m")
     one, two = open_saved(tmp_path / "m"), open_saved(place / "model")
     assert one.vocabulary == two.vocabulary
@@ -95,7 +95,7 @@ def test_two_writers_in_one_folder(place: Path, tmp_path: Path, capsys: Capture)
         shown = capsys.readouterr().err
         assert f"{tmp_path / 'm'}: another process is writing there" in shown
         assert "another folder" in shown
-    assert "no such file" in refused(capsys, ["fit", place / "nowhere", "-o", tmp_path / "m"])
+    assert "no such file" in rejected(capsys, ["fit", place / "nowhere", "-o", tmp_path / "m"])
 
 
 def test_a_corpus_is_built_and_fitted(tmp_path: Path, capsys: Any) -> None:
@@ -113,7 +113,7 @@ def test_a_corpus_is_built_and_fitted(tmp_path: Path, capsys: Any) -> None:
     one, other = (pgbn.load(tmp_path / name).deepest for name in "ab")
     np.testing.assert_array_equal(one.phi[0], other.phi[0])
     assert one.vocabulary == other.vocabulary
-    assert "name another folder" in refused(
+    assert "name another folder" in rejected(
         capsys, ["corpus", "build", parts[0], "-o", tmp_path / "corpus"]
     )
     np.savez(tmp_path / "x.npz", X=np.eye(3, dtype=int))
@@ -304,8 +304,10 @@ def test_wrong_columns_are_refused(
 
 def test_what_has_no_columns(place: Path, tmp_path: Path, capsys: Capture) -> None:
     fit = ["fit", "-o", str(tmp_path / "m"), *FAST]
-    assert "has no columns" in refused(capsys, [*fit, place / "texts", "--date", "day"], 2)
-    assert "holds counts, no texts" in refused(capsys, [*fit, place / "counts.npz", "--keep-texts"])
-    assert "say how --held-out is read" in refused(
+    assert "has no columns" in rejected(capsys, [*fit, place / "texts", "--date", "day"], 2)
+    assert "holds counts, no texts" in rejected(
+        capsys, [*fit, place / "counts.npz", "--keep-texts"]
+    )
+    assert "say how --held-out is read" in rejected(
         capsys, ["report", place / "model", "--column", "x"]
     )

@@ -14,7 +14,7 @@ import pytest
 import pgbn
 from pgbn.cli.models import Model, open_model
 from pgbn.storage import open_saved
-from tests.helpers.commands import Capture, Patch, ask, refused, run
+from tests.helpers.commands import Capture, Patch, ask, rejected, run
 from tests.helpers.corpora import WORDS
 
 
@@ -112,7 +112,7 @@ def test_results_as_files(place: Path, tmp_path: Path, capsys: Capture) -> None:
         *drawn[1].items()
     ]
     for words in (["info"], ["topics"], ["generate"]):
-        assert "must end in .csv" in refused(
+        assert "must end in .csv" in rejected(
             capsys, [*words, model, "-o", tmp_path / "result.txt"], 2
         )
 
@@ -126,8 +126,8 @@ def test_other_kinds_of_models(tmp_path: Path, capsys: Capture) -> None:
     assert ask(capsys, "info", tmp_path / "estimator")["kind"] == "estimator"
     for kind in ("network", "chain"):
         assert ask(capsys, "explain", tmp_path / kind)["text"]
-        assert "needs a trained model" in refused(capsys, ["topics", tmp_path / kind])
-    assert "not fitted" in refused(capsys, ["explain", tmp_path / "estimator"])
+        assert "needs a trained model" in rejected(capsys, ["topics", tmp_path / kind])
+    assert "not fitted" in rejected(capsys, ["explain", tmp_path / "estimator"])
 
 
 def test_info_of_what_is_no_belief_network(tmp_path: Path, capsys: Capture) -> None:

@@ -24,7 +24,7 @@ def run(words: Iterable[object]) -> int:
     return run_command([str(word) for word in words])
 
 
-def refused(capsys: Capture, words: Iterable[object], code: int = 1) -> str:
+def rejected(capsys: Capture, words: Iterable[object], code: int = 1) -> str:
     """What a command that fails says."""
     capsys.readouterr()
     assert run(words) == code
