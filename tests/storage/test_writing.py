@@ -134,6 +134,8 @@ class FolderLife(RuleBasedStateMachine):
     def damage(self, place: int, bit: int) -> None:
         """A bit of a file is flipped, or the file is cut."""
         files = sorted(path for path in self.folder.iterdir() if path.stat().st_size)
+        if not files:  # all of them were cut to nothing
+            return
         path = files[place % len(files)]
         data = bytearray(path.read_bytes())
         place %= len(data)
