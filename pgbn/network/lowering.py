@@ -1,12 +1,15 @@
-"""Expressions brought to their normal form, a section for each kind of expression."""
+"""Expressions brought to their normal form.
+
+The expression of a slot is multiplied out, and every term is checked. `expand` has a function for
+each kind of expression.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
+from functools import singledispatch
 from itertools import product
 from math import prod
-from typing import Any, TypeVar
 
 import numpy as np
 from scipy.sparse import issparse
@@ -35,28 +38,6 @@ from pgbn.nodes.pairs import Pairs
 from pgbn.nodes.rules.registry import is_own
 from pgbn.nodes.shift import Self, Shift
 
-# ---- walk ---------------------------------------------------------------------------------------
-#
-# The walk over the expression of a slot: it is multiplied out, and every term is checked.
-#
-# How an expression of some type expands is said by a function ``expand(walk, expression)`` that
-# registers itself by `expands` and gives the terms.
-
-
-Expand = Callable[["Walk", Any], list[Term]]
-E = TypeVar("E", bound=Expand)
-_expansions: dict[type[Expression], Expand] = {}
-
-
-def expands(kind: type[Expression]) -> Callable[[E], E]:
-    """Register how expressions of a type expand."""
-
-    def register(expand: E) -> E:
-        _expansions[kind] = expand
-        return expand
-
-    return register
-
 
 def lower(node: Node, slot: str) -> Polynomial:
     """The normal form of ``node``'s expression in ``slot``; dims are checked."""
@@ -67,7 +48,7 @@ def lower(node: Node, slot: str) -> Polynomial:
             f"{type(node).__name__}.slot_axes({slot!r}) names {beyond}, which {node.name} "
             f"{list(node.axes)} lacks; a slot may have the dims of its node only"
         )
-    terms = [term for term in walk.expand(getattr(node, slot)) if term.coefficient != 0.0]
+    terms = [term for term in expand(getattr(node, slot), walk) if term.coefficient != 0.0]
     for term in terms:
         walk.check(term)
     if not terms:
@@ -118,13 +99,6 @@ class Walk:
         allow = f", or let {type(self.node).__name__} allow it: real_slots = ({self.slot!r},)"
         return allow if is_own(type(self.node)) else ""
 
-    def expand(self, expression: Expression) -> list[Term]:
-        """The terms of an expression."""
-        for kind in type(expression).__mro__:
-            if kind in _expansions:
-                return _expansions[kind](self, expression)
-        raise self.error(f"cannot use {expression!r} in a slot")
-
     def check(self, term: Term) -> None:
         """Every dim of a term is one of the slot's or is summed."""
         for factor in term.factors:
@@ -164,30 +138,31 @@ class Walk:
             )
 
 
-# ---- edges --------------------------------------------------------------------------------------
-#
-# Edge: an operation of a user's own, by what it stands for, or by its own evaluation.
+@singledispatch
+def expand(expression: Expression, walk: Walk) -> list[Term]:
+    """The terms of an expression."""
+    raise walk.error(f"cannot use {expression!r} in a slot")
 
 
-@expands(Edge)
-def expand_edge(walk: Walk, edge: Edge) -> list[Term]:
+# ---- edges: operations of a user's own ----------------------------------------------------------
+
+
+@expand.register
+def expand_edge(edge: Edge, walk: Walk) -> list[Term]:
     """The terms of the expression that it stands for. What is evaluated by itself is linear in each
     operand: a term for every choice of one term of each."""
     if not edge.is_evaluated:
-        return walk.expand(edge.expanded)
-    each = [_alike(walk, edge, slot, [_operand(walk, edge, slot, term)
-                                      for term in walk.expand(getattr(edge, slot))])
-            for slot in edge.slots()]  # fmt: skip
+        return expand(edge.expanded, walk)
+    each = [_operands(walk, edge, slot) for slot in edge.slots()]
     if not any(factor.own_dims for terms in each for _, factor in terms):
         raise walk.error(f"{edge}: no node stands in {', '.join(edge.slots())}; give one of them")
     return [_term(walk, edge, choice) for choice in product(*each)]
 
 
-def _alike(
-    walk: Walk, edge: Edge, slot: str, terms: list[tuple[float, Factor]]
-) -> list[tuple[float, Factor]]:
-    """The summands of an operand with the same dims in the same order: an edge tells dims by their
-    place."""
+def _operands(walk: Walk, edge: Edge, slot: str) -> list[tuple[float, Factor]]:
+    """The summands of an operand, each a coefficient and a factor, with the same dims in the same
+    order: an edge tells dims by their place."""
+    terms = [_operand(walk, edge, slot, term) for term in expand(getattr(edge, slot), walk)]
     wanted = max((factor.dims for _, factor in terms), key=len)
     for _, factor in terms:
         if set(factor.dims) != set(wanted):
@@ -230,8 +205,10 @@ def _operand(walk: Walk, edge: Edge, slot: str, term: Term) -> tuple[float, Fact
 
 
 def _term(walk: Walk, edge: Edge, choice: tuple[tuple[float, Factor], ...]) -> Term:
+    """A term of an evaluated edge: every node in it is read through the operation, and each of its
+    entries may matter everywhere. Of arrays alone, the value is an array too."""
     operands = dict(zip(edge.slots(), (factor for _, factor in choice), strict=True))
-    nodes = [slot for slot, factor in operands.items() if factor.own_dims]
+    nodes = {slot: factor for slot, factor in operands.items() if factor.own_dims}
     own = {slot: factor.dims for slot, factor in operands.items()}
     dims, independent = tuple(edge.dims_of(**own)), tuple(edge.independent_dims(**own))
     if not all(isinstance(dim, str) and dim for dim in dims) or len(set(dims)) < len(dims):
@@ -245,9 +222,13 @@ def _term(walk: Walk, edge: Edge, choice: tuple[tuple[float, Factor], ...]) -> T
                 f"{edge}: independent_dims() returned {independent}, and its value has the dims "
                 f"{dims}; return some of these"
             )
-    operation = Operation(edge, operands, dims, nodes[0], independent)
-    factors = tuple(_through(operation, slot, operands[slot]) for slot in nodes)
-    return Term(coefficient, factors)
+    operation = Operation(edge, operands, dims, next(iter(nodes)), independent)
+    factors = []
+    for slot, factor in nodes.items():
+        entries, kind = factor.own_dims, type(edge).__name__
+        lookups = tuple(ViaEdge(kind, dim, dims, operation, slot) for dim in entries)
+        factors.append(Factor(factor.name, dims, dims, lookups=lookups, entries=entries))
+    return Term(coefficient, tuple(factors))
 
 
 def _known(walk: Walk, edge: Edge, operands: dict[str, Factor], dims: tuple[str, ...]) -> Factor:
@@ -262,33 +243,28 @@ def _known(walk: Walk, edge: Edge, operands: dict[str, Factor], dims: tuple[str,
     return Factor("constant", dims, constant=array[0])
 
 
-def _through(operation: Operation, slot: str, factor: Factor) -> Factor:
-    """A node that is read through the operation: each of its entries may matter everywhere."""
-    name = type(operation.edge).__name__
-    lookups = [ViaEdge(name, dim, operation.dims, operation, slot) for dim in factor.own_dims]
-    return Factor(
-        factor.name, operation.dims, operation.dims, lookups=tuple(lookups),
-        entries=factor.own_dims,
-    )  # fmt: skip
+# ---- categories: a dim is read through an array -------------------------------------------------
 
 
-# ---- indexed ------------------------------------------------------------------------------------
-#
-# Index: a dim is read through an array of categories.
-
-
-@expands(Index)
-def expand_index(walk: Walk, index: Index) -> list[Term]:
+@expand.register
+def expand_index(index: Index, walk: Walk) -> list[Term]:
     """The terms, whose factors with an indexed dim are read through its categories; what a hidden
     choice reads is a sum over all that it might choose."""
     chosen = tuple(each for each in index.by if isinstance(each, Categorical))
     known = tuple(each for each in index.by if isinstance(each, Categories))
     if chosen:
         of = Index(of=index.of, by=known) if known else index.of
-        return walk.expand(_mixed(walk, index, chosen, of))
-    terms = walk.expand(index.of)
+        free = _free_dims(expand(of, walk))
+        for z in chosen:
+            if z.over not in free:
+                raise walk.error(
+                    f"{index}: {z} chooses an entry of {z.over!r}, but {of} has the dims "
+                    f"{sorted(free)}; give Categorical(…, over=…) one of these"
+                )
+        return expand(Mix(factors=(*chosen, of), over=tuple(z.over for z in chosen)), walk)
+    terms = expand(index.of, walk)
     for categories in known:
-        free = {dim for term in terms for dim in term.dims if dim not in term.contracted}
+        free = _free_dims(terms)
         if categories.of not in free:
             raise walk.error(
                 f"{index}: {categories} names entries of {categories.of!r}, but {index.of} has the "
@@ -298,15 +274,8 @@ def expand_index(walk: Walk, index: Index) -> list[Term]:
     return terms
 
 
-def _mixed(walk: Walk, index: Index, chosen: tuple[Categorical, ...], of: Expression) -> Mix:
-    for z in chosen:
-        free = {d for term in walk.expand(of) for d in term.dims if d not in term.contracted}
-        if z.over not in free:
-            raise walk.error(
-                f"{index}: {z} chooses an entry of {z.over!r}, but {of} has the dims "
-                f"{sorted(free)}; give Categorical(…, over=…) one of these"
-            )
-    return Mix(factors=(*chosen, of), over=tuple(z.over for z in chosen))
+def _free_dims(terms: list[Term]) -> set[str]:
+    return {dim for term in terms for dim in term.free}
 
 
 def _looked_up(walk: Walk, index: Index, term: Term, categories: Categories) -> Term:
@@ -334,41 +303,49 @@ def _factor(walk: Walk, index: Index, factor: Factor, categories: Categories) ->
         )
     if factor.is_sparse:
         raise walk.error(f"{index}: index the sparse matrix itself: pgbn.Constant(W[rows], dims=…)")
-    own = factor.own_dims or factor.dims
-    at = factor.dims.index(categories.of)
-    if any(own[at] in lookup.dims for lookup in factor.lookups):
+    own = dict(zip(factor.dims, factor.own_dims or factor.dims, strict=True))
+    through = {dim for lookup in factor.lookups for dim in lookup.dims}
+    if own[categories.of] in through:
         raise walk.error(
             f"{index}: {categories.of!r} is itself read through {factor.lookups[0].name}; give one "
             "array of categories that does both"
         )
-    through = {dim for lookup in factor.lookups for dim in lookup.dims}
-    rest = [(here, mine) for i, (here, mine) in enumerate(zip(factor.dims, own, strict=True))
-            if i != at]  # fmt: skip
-    for here, mine in rest:
-        if (mine not in through or here != mine) and {here, mine} & set(categories.dims):
+    for here, mine in own.items():
+        if here == categories.of or (mine in through and here == mine):
+            continue
+        if {here, mine} & set(categories.dims):
             raise walk.error(
                 f"{index}: {factor.name} has the dim {here!r} itself, which {categories} has too; "
                 f"rename the dim of {categories} or of {factor.name}"
             )
-    kept = [(here, mine) for here, mine in rest if mine not in categories.dims]
-    dims = tuple((dim, dim) for dim in categories.dims) + tuple(kept)
+    lookup = Lookup(categories.name, own[categories.of], categories.dims)
+    return _read_through(factor, categories.of, lookup)
+
+
+def _read_through(factor: Factor, dim: str, lookup: Lookup) -> Factor:
+    """A factor with the dims of a lookup in the place of ``dim``."""
+    own = factor.own_dims or factor.dims
+    pairs = [(each, each) for each in lookup.dims]
+    pairs += [
+        (here, mine)
+        for here, mine in zip(factor.dims, own, strict=True)
+        if here != dim and mine not in lookup.dims
+    ]
     return replace(
         factor,
-        dims=tuple(here for here, _ in dims),
-        own_dims=tuple(mine for _, mine in dims),
+        dims=tuple(here for here, _ in pairs),
+        own_dims=tuple(mine for _, mine in pairs),
         entries=factor.entries or own,
-        simplex=() if categories.of in factor.simplex else factor.simplex,
-        lookups=(*factor.lookups, Lookup(categories.name, own[at], categories.dims)),
+        simplex=() if dim in factor.simplex else factor.simplex,
+        lookups=(*factor.lookups, lookup),
     )
 
 
-# ---- leaves -------------------------------------------------------------------------------------
-#
-# Nodes and constants: a term of one factor.
+# ---- nodes and constants: a term of one factor --------------------------------------------------
 
 
-@expands(Node)
-def expand_node(walk: Walk, node: Node) -> list[Term]:
+@expand.register
+def expand_node(node: Node, walk: Walk) -> list[Term]:
     """The value of a node."""
     if node is walk.node:
         raise walk.error("refers to itself; use pgbn.Shift(pgbn.Self(), ...)")
@@ -384,8 +361,8 @@ def expand_node(walk: Walk, node: Node) -> list[Term]:
     return [Term(1.0, (Factor(node.name, node.axes, node.axes, node.sums_over, real=node.real),))]
 
 
-@expands(Constant)
-def expand_constant(walk: Walk, constant: Constant) -> list[Term]:
+@expand.register
+def expand_constant(constant: Constant, walk: Walk) -> list[Term]:
     """A number is a coefficient, an array a factor."""
     value = constant.value
     if value.ndim == 0:
@@ -402,62 +379,33 @@ def expand_constant(walk: Walk, constant: Constant) -> list[Term]:
     return [Term(1.0, (Factor("constant", dims, constant=value, real=real),))]
 
 
-# ---- paired -------------------------------------------------------------------------------------
-#
-# Pairs: the same terms, each at the pairs of two dims that are in a relation.
+# ---- sums and products: every choice of one term of each factor ---------------------------------
 
 
-@expands(Pairs)
-def expand_pairs(walk: Walk, pairs: Pairs) -> list[Term]:
-    """The terms times 1 at the pairs in the relation and 0 at the others."""
-    return [_paired(walk, term, pairs) for term in walk.expand(pairs.of)]
-
-
-def _paired(walk: Walk, term: Term, pairs: Pairs) -> Term:
-    dims = (pairs.first, pairs.second)
-    free = [dim for dim in term.dims if dim not in term.contracted]
-    missing = [dim for dim in dims if dim not in free]
-    if len(missing) > (1 if pairs.relation == "same" else 0):
-        raise walk.error(
-            f"{pairs} needs the dims {list(dims)}, but a term of it has {free}; rename one of its "
-            f"dims to {missing[0]!r}, as in .rename({(free or ['dim'])[0]}={missing[0]!r})"
-        )
-    return replace(term, factors=(*term.factors, Factor("", dims, relation=pairs.relation)))
-
-
-# ---- products -----------------------------------------------------------------------------------
-#
-# Sums and products: multiplied out, every choice of one term of each factor.
-
-
-@expands(Sum)
-def expand_sum(walk: Walk, expression: Sum) -> list[Term]:
+@expand.register
+def expand_sum(expression: Sum, walk: Walk) -> list[Term]:
     """The terms of all parts."""
-    return [term for part in expression.terms for term in walk.expand(part)]
+    return [term for part in expression.terms for term in expand(part, walk)]
 
 
-@expands(Product)
-def expand_product(walk: Walk, expression: Product) -> list[Term]:
-    """Products of terms, summed over nothing."""
-    return _all(walk, expression, lambda parts: ())
-
-
-@expands(Mix)
-def expand_mix(walk: Walk, expression: Mix) -> list[Term]:
-    """Products of terms, summed over the dims of the Mix."""
-    return _all(walk, expression, lambda parts: _summed(walk, expression, parts))
-
-
-def _all(
-    walk: Walk,
-    expression: Mix | Product,
-    summed: Callable[[tuple[Term, ...]], tuple[str, ...]],
-) -> list[Term]:
+@expand.register(Product)
+@expand.register(Mix)
+def expand_product(expression: Product | Mix, walk: Walk) -> list[Term]:
+    """Products of terms, summed over the dims of a Mix. Where one part counts in the first rows
+    only, and another in later rows only, there is none."""
     terms = []
-    for parts in product(*(walk.expand(factor) for factor in expression.factors)):
+    for parts in product(*(expand(factor, walk) for factor in expression.factors)):
         _check_inner(walk, parts)
-        terms.append(_multiply(parts, summed(parts)))
-    return [term for term in terms if term is not None]
+        summed = _summed(walk, expression, parts) if isinstance(expression, Mix) else ()
+        phases = {(part.phase, part.lag) for part in parts if part.phase != ALWAYS}
+        if len({phase for phase, _ in phases}) > 1:
+            continue
+        coefficient = float(np.prod([part.coefficient for part in parts]))
+        factors = tuple(factor for part in parts for factor in part.factors)
+        inner = tuple(dim for part in parts for dim in part.contracted)
+        phase, lag = phases.pop() if phases else (ALWAYS, 1)
+        terms.append(Term(coefficient, factors, inner + summed, phase, lag))
+    return terms
 
 
 def _check_inner(walk: Walk, parts: tuple[Term, ...]) -> None:
@@ -472,23 +420,8 @@ def _check_inner(walk: Walk, parts: tuple[Term, ...]) -> None:
             )
 
 
-def _multiply(parts: tuple[Term, ...], summed: tuple[str, ...]) -> Term | None:
-    phases = {(part.phase, part.lag) for part in parts if part.phase != ALWAYS}
-    if len({phase for phase, _ in phases}) > 1:
-        return None  # one part counts in the first rows only, the other in later rows only
-    phase, lag = phases.pop() if phases else (ALWAYS, 1)
-    inner = tuple(dim for part in parts for dim in part.contracted)
-    return Term(
-        float(np.prod([part.coefficient for part in parts])),
-        tuple(factor for part in parts for factor in part.factors),
-        inner + summed,
-        phase,
-        lag,
-    )
-
-
 def _summed(walk: Walk, mix: Mix, parts: tuple[Term, ...]) -> tuple[str, ...]:
-    free = [set(part.dims) - set(part.contracted) for part in parts]
+    free = [set(part.free) for part in parts]
     if mix.over is not None:
         for dim in mix.over:
             if not any(dim in dims for dims in free):
@@ -514,65 +447,70 @@ def _summed(walk: Walk, mix: Mix, parts: tuple[Term, ...]) -> tuple[str, ...]:
     return tuple(shared)
 
 
-# ---- renamed ------------------------------------------------------------------------------------
-#
-# Rename: the same terms under other names of their dims.
+# ---- pairs, and other names of dims -------------------------------------------------------------
 
 
-@expands(Rename)
-def expand_rename(walk: Walk, rename: Rename) -> list[Term]:
+@expand.register
+def expand_pairs(pairs: Pairs, walk: Walk) -> list[Term]:
+    """The terms times 1 at the pairs in the relation and 0 at the others."""
+    dims, terms = (pairs.first, pairs.second), []
+    for term in expand(pairs.of, walk):
+        missing = [dim for dim in dims if dim not in term.free]
+        if len(missing) > (1 if pairs.relation == "same" else 0):
+            raise walk.error(
+                f"{pairs} needs the dims {list(dims)}, but a term of it has {term.free}; rename "
+                f"one of its dims to {missing[0]!r}, as in "
+                f".rename({(term.free or ['dim'])[0]}={missing[0]!r})"
+            )
+        mask = Factor("", dims, relation=pairs.relation)
+        terms.append(replace(term, factors=(*term.factors, mask)))
+    return terms
+
+
+@expand.register
+def expand_rename(rename: Rename, walk: Walk) -> list[Term]:
     """The terms with their free dims renamed."""
-    return [_renamed(walk, term, rename) for term in walk.expand(rename.of)]
+    names, terms = dict(rename.names), []
 
+    def renamed(dims: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(names.get(dim, dim) for dim in dims)
 
-def _renamed(walk: Walk, term: Term, rename: Rename) -> Term:
-    names = dict(rename.names)
-    free = [dim for dim in term.dims if dim not in term.contracted]
-    missing = set(names) - set(free)
-    if missing:
-        raise walk.error(
-            f"rename of {sorted(missing)}, but {rename.of} has the dims {free}; rename one of these"
+    for term in expand(rename.of, walk):
+        missing = set(names) - set(term.free)
+        if missing:
+            raise walk.error(
+                f"rename of {sorted(missing)}, but {rename.of} has the dims {term.free}; rename "
+                "one of these"
+            )
+        every = list(renamed(term.dims))
+        if len(set(every)) < len(every):
+            raise walk.error(f"rename by {names} gives {rename.of} a dim twice: {every}")
+        factors = tuple(
+            replace(factor, dims=renamed(factor.dims), simplex=renamed(factor.simplex))
+            for factor in term.factors
         )
-    renamed = [names.get(dim, dim) for dim in term.dims]
-    if len(set(renamed)) < len(renamed):
-        raise walk.error(f"rename by {names} gives {rename.of} a dim twice: {renamed}")
-    factors = tuple(
-        replace(
-            factor,
-            dims=tuple(names.get(dim, dim) for dim in factor.dims),
-            simplex=tuple(names.get(dim, dim) for dim in factor.simplex),
-        )
-        for factor in term.factors
-    )
-    return replace(term, factors=factors)
+        terms.append(replace(term, factors=factors))
+    return terms
 
 
-# ---- shifted ------------------------------------------------------------------------------------
-#
-# Shift and Self: an earlier row, of the node itself or of others, in all rows but the first.
+# ---- earlier rows, of the node itself or of others ----------------------------------------------
 
 
-@expands(Shift)
-def expand_shift(walk: Walk, shift: Shift) -> list[Term]:
+@expand.register
+def expand_shift(shift: Shift, walk: Walk) -> list[Term]:
     """What counts in later rows, and the initial value, which counts in the first ones."""
     if walk.inside:
         raise walk.error("a Shift inside a Shift")
     if shift.along not in walk.node.axes:
         raise walk.error(f"Shift along {shift.along!r}, but its dims are {walk.node.axes}")
     inside = Walk(walk.node, walk.slot, inside=shift.lag)
-    later = inside.expand(shift.of)
+    later = expand(shift.of, inside)
     walk.nodes |= inside.nodes
     own = [term for term in later if term.phase == LATER]
     others = [_earlier(walk, shift, term) for term in later if term.phase != LATER]
-    initial = walk.expand(shift.initial)
+    initial = expand(shift.initial, walk)
     if not own:  # no row depends on its own row before
         return others + [_only(term, shift, FIRST) for term in initial]
-    _check_own(walk, shift)
-    return own + others + [replace(term, phase=FIRST, lag=shift.lag) for term in initial]
-
-
-def _check_own(walk: Walk, shift: Shift) -> None:
-    """What a node that depends on its own rows needs of their dim."""
     if walk.along not in (None, shift.along):
         raise walk.error(
             f"holds Shifts along {walk.along!r} and {shift.along!r}; give all the same dim"
@@ -584,6 +522,7 @@ def _check_own(walk: Walk, shift: Shift) -> None:
             "dims='time', and shift along that"
         )
     walk.along = shift.along
+    return own + others + [replace(term, phase=FIRST, lag=shift.lag) for term in initial]
 
 
 def _only(term: Term, shift: Shift, when: str) -> Term:
@@ -595,9 +534,8 @@ def _only(term: Term, shift: Shift, when: str) -> Term:
 
 def _earlier(walk: Walk, shift: Shift, term: Term) -> Term:
     """A term without Self(), its lag before."""
-    free = [dim for dim in term.dims if dim not in term.contracted]
-    if shift.along not in free:
-        what = "number" if not term.factors else f"{free}"
+    if shift.along not in term.free:
+        what = "number" if not term.factors else f"{term.free}"
         raise walk.error(
             f"{shift} shifts what has no dim {shift.along!r} ({what}): every term of a Shift must "
             f"contain Self(), or a node or an array that has {shift.along!r}; add the others "
@@ -612,12 +550,10 @@ def _earlier(walk: Walk, shift: Shift, term: Term) -> Term:
 
 def _read_earlier(walk: Walk, shift: Shift, factor: Factor) -> Factor:
     """A factor with its rows read a lag before."""
-    at = factor.dims.index(shift.along)
-    own = factor.own_dims or factor.dims
-    rest = [(here, mine) for i, (here, mine) in enumerate(zip(factor.dims, own, strict=True))
-            if i != at]  # fmt: skip
+    own = dict(zip(factor.dims, factor.own_dims or factor.dims, strict=True))
     looked = {dim for lookup in factor.lookups for dim in (lookup.dim, *lookup.dims)}
-    mixed = factor.through or own[at] in looked or any(mine == shift.along for _, mine in rest)
+    elsewhere = any(here != shift.along == mine for here, mine in own.items())
+    mixed = factor.through or own[shift.along] in looked or elsewhere
     if mixed or factor.relation or factor.is_sparse:
         raise walk.error(
             f"{shift}: {factor.name or 'a pair'} cannot be read a lag before, since its "
@@ -626,18 +562,12 @@ def _read_earlier(walk: Walk, shift: Shift, factor: Factor) -> Factor:
             f"dims={shift.along!r}, of='past', values=[0, 0, 1, 2, …])]"
         )
     name = f"{shift.along} {shift.lag} before"
-    return replace(
-        factor,
-        dims=(shift.along, *(here for here, _ in rest)),
-        own_dims=(shift.along, *(mine for _, mine in rest)),
-        entries=factor.entries or own,
-        simplex=() if shift.along in factor.simplex else factor.simplex,
-        lookups=(*factor.lookups, Lagged(name, own[at], (shift.along,), shift.lag)),
-    )
+    lookup = Lagged(name, own[shift.along], (shift.along,), shift.lag)
+    return _read_through(factor, shift.along, lookup)
 
 
-@expands(Self)
-def expand_self(walk: Walk, expression: Self) -> list[Term]:
+@expand.register
+def expand_self(expression: Self, walk: Walk) -> list[Term]:
     """An earlier row of the node itself."""
     if not walk.inside:
         raise walk.error("Self() may stand only inside a Shift")

@@ -118,6 +118,11 @@ class Term:
         """All dims of the factors, summed ones included."""
         return tuple(dict.fromkeys(dim for factor in self.factors for dim in factor.dims))
 
+    @property
+    def free(self) -> list[str]:
+        """The dims that are not summed."""
+        return [dim for dim in self.dims if dim not in self.contracted]
+
 
 @dataclass(frozen=True, eq=False)
 class Polynomial:

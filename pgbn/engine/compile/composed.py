@@ -20,7 +20,7 @@ from pgbn.engine.data.nonzero import Cells
 from pgbn.engine.plan import Counts, DataCounts, Draw, MadeStep, Run, SlotCounts, find_step, maker
 from pgbn.errors import NetworkError
 from pgbn.nodes.base import Node, Observed, draw_node
-from pgbn.nodes.rules.registry import drawn_counts, find_link, is_own, link_counts
+from pgbn.nodes.rules.registry import drawn_counts, find_link, is_own, whole_counts
 from pgbn.nodes.rules.types import Evidence
 from pgbn.samplers import vectorised
 from pgbn.samplers.content import ContentKeyed
@@ -269,7 +269,7 @@ class LatentCounts:
         stream = Stream(key, shape, cell_executor(self.program.executor, cells, self.width))
         counts = self.function(stream=stream, **read)
         if is_own(self.function):
-            counts = link_counts(self.node, self.slot, self.function, counts, shape)
+            counts = whole_counts(self.node, self.slot, self.function, counts, shape)
         flat = np.asarray(counts).reshape(-1)
         return flat if self.width == 1 else cells.from_groups(flat, self.width)
 

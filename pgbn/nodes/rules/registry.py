@@ -1,8 +1,8 @@
-"""The registry of rules: which evidence a node passes up.
+"""The registry of rules: which evidence a node passes up, and how it is drawn.
 
-Rules are declared, never inferred: by `evidence_rule`, `link_rule` and `counts_are_data`, and in
-`pgbn.nodes.rules.registry` by `draw_rule` and `kernel_rule`, each beside the node type that it is
-about. What a rule may read is told in `pgbn.nodes.rules.types`.
+Rules are declared, never inferred: by `evidence_rule`, `link_rule`, `counts_are_data`, `draw_rule`
+and `kernel_rule`, each beside the node type that it is about. `pgbn.nodes.rules.types` says what a
+rule may read.
 """
 
 from __future__ import annotations
@@ -30,10 +30,7 @@ from pgbn.nodes.rules.types import (
     names_read,
 )
 
-# ---- draws --------------------------------------------------------------------------------------
-#
-# The rules by which nodes are drawn: a posterior in their own family, or a kernel.
-
+# ---- draws: a posterior in the family of the node, or a kernel ----------------------------------
 
 _draws: dict[tuple[type[Node], str], DrawRule] = {}
 _kernels: dict[tuple[type[Node], str], DrawRule] = {}  # by name; "" is the default of a type
@@ -189,8 +186,7 @@ def all_draws() -> list[DrawRule]:
     return [*_draws.values(), *_kernels.values()]
 
 
-# ---- registry -----------------------------------------------------------------------------------
-
+# ---- evidence and links -------------------------------------------------------------------------
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -413,12 +409,7 @@ def registered() -> tuple[list[EvidenceRule], list[LinkRule], list[DrawRule]]:
     return list(_evidence.values()), list(_links.values()), all_draws()
 
 
-# ---- results ------------------------------------------------------------------------------------
-#
-# What the functions of a user's rules return, checked where it is first read.
-#
-# The rules of pgbn itself have their tests, and are not checked again in every sweep.
-
+# ---- results: what the functions of a user's rules return, checked where it is first read -------
 
 # what these kinds count are events; the counts of other kinds are their owner's affair
 _KINDS = ("poisson", "probability", "odds")
@@ -453,7 +444,7 @@ def drawn_counts(
                 f"{_name(node, slot, count)} returned an Evidence; return the counts alone, or "
                 "give drawn= instead of exposure= if the exposure is drawn too"
             )
-        return _whole(node, slot, count, result, stream, rule.kind)
+        return whole_counts(node, slot, count, result, stream, rule.kind)
     if not isinstance(result, Evidence):
         raise DataError(
             f"{_name(node, slot, count)} returned {_what(result)}; a rule with drawn= must return "
@@ -462,20 +453,14 @@ def drawn_counts(
     given = rule.drawn(node)
     shape = (stream[0], *(sizes[dim] for dim in node.axes if dim in given))
     exposure = _numbers(node, slot, count, result.exposure, shape, "as exposure ")
-    return Evidence(_whole(node, slot, count, result.count, stream, rule.kind), exposure)
+    return Evidence(whole_counts(node, slot, count, result.count, stream, rule.kind), exposure)
 
 
-def link_counts(
-    node: Node, slot: str, function: Callable[..., Any], result: Any, stream: tuple[int, ...]
-) -> NDArray[Any]:
-    """The counts behind data that a link rule drew."""
-    return _whole(node, slot, function, result, stream, "poisson")
-
-
-def _whole(
+def whole_counts(
     node: Node, slot: str, function: Callable[..., Any], result: Any, shape: tuple[int, ...],
-    kind: str,
+    kind: str = "poisson",
 ) -> NDArray[Any]:  # fmt: skip
+    """The counts that an evidence rule of some kind, or a link rule, drew."""
     array = _numbers(node, slot, function, result, shape).reshape(shape)
     if kind not in _KINDS:
         return array
@@ -517,9 +502,7 @@ def _what(result: Any) -> str:
     return "None" if result is None else f"{result!r:.60} of the type {type(result).__name__}"
 
 
-# ---- formulas as text ---------------------------------------------------------------------------
-#
-# What nodes need of a room above them: formulas in plain text.
+# ---- the table of all rules ---------------------------------------------------------------------
 
 
 def plain_formula(latex: str) -> str:
@@ -527,11 +510,6 @@ def plain_formula(latex: str) -> str:
     from pgbn.explain.formulas import to_unicode
 
     return to_unicode(latex)
-
-
-# ---- table --------------------------------------------------------------------------------------
-#
-# The table of all rules, as a prompt and a notebook show it.
 
 
 class _Table(str):
@@ -546,11 +524,6 @@ class _Table(str):
         return self.markdown
 
 
-def _how(draw: DrawRule) -> tuple[str, str]:
-    """The name under which a kernel is asked for, and the evidence that a draw hears."""
-    return f"{draw.name!r}" if draw.name else "", draw.kind if draw.receives else "densities"
-
-
 def rules() -> str:
     """The table of all rules; it shows itself at a prompt and, with formulas, in a notebook."""
     evidence, links, draws = registered()
@@ -563,7 +536,13 @@ def rules() -> str:
             (f"{link.node.__name__}.{link.slot}", "", "", link.equation) for link in links
         ],
         "Draws: a node given the evidence it hears": [
-            (draw.node.__name__, *_how(draw), draw.equation) for draw in draws
+            (
+                draw.node.__name__,
+                repr(draw.name) if draw.name else "",
+                draw.kind if draw.receives else "densities",
+                draw.equation,
+            )
+            for draw in draws
         ],
     }
     lines, tables = [], []

@@ -28,17 +28,12 @@ import numpy as np
 
 from pgbn.nodes.base import Node
 
-# ---- evidence -----------------------------------------------------------------------------------
-#
-# Evidence: the one message that travels up the network.
-
-
 QUADRATIC = "quadratic"
 
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What a node hears about its value λ from below.
+    """What a node hears about its value λ from below: the one message that travels up.
 
     For the kind "poisson" it is the likelihood λ^count · exp(−exposure·λ); for the kind
     "probability", about a probability p, it is p^count · (1−p)^exposure, and "odds" is the same
@@ -49,9 +44,6 @@ class Evidence:
 
     count: Any
     exposure: Any
-
-
-# ---- types --------------------------------------------------------------------------------------
 
 
 Function = Callable[..., Any]

@@ -10,7 +10,7 @@ import pytest
 
 from pgbn import DataError, Evidence, Gamma, Poisson
 from pgbn.nodes.gamma import posterior_of_gamma, tables_of_gamma
-from pgbn.nodes.rules.registry import checked_rule, drawn_counts, find_evidence, link_counts
+from pgbn.nodes.rules.registry import checked_rule, drawn_counts, find_evidence, whole_counts
 
 NODE = Gamma("g", 1, 1, dims="i")
 SHAPE = (1, 1, 1, 2)
@@ -46,7 +46,7 @@ def test_counts(result: Any, words: str | None) -> None:
         found = drawn_counts(NODE, "shape", rule, result, SHAPE, SIZES)
         assert found.dtype == np.int64
         assert found.shape == SHAPE
-        assert np.array_equal(found, link_counts(NODE, "shape", tables_of_gamma, result, SHAPE))
+        assert np.array_equal(found, whole_counts(NODE, "shape", tables_of_gamma, result, SHAPE))
     else:
         with pytest.raises(DataError, match=words):
             drawn_counts(NODE, "shape", rule, result, SHAPE, SIZES)
@@ -72,4 +72,4 @@ def test_a_random_exposure_has_the_dims_that_the_rule_names() -> None:
 def test_the_counts_behind_data_are_whole() -> None:
     node = Poisson("x", 1.0, dims="i")
     with pytest.raises(DataError, match=r"x: .* drew the count 1\.5"):
-        link_counts(node, "rate", tables_of_gamma, [1, 1.5], SHAPE)
+        whole_counts(node, "rate", tables_of_gamma, [1, 1.5], SHAPE)
