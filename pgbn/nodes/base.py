@@ -82,15 +82,6 @@ class Node(Expression):
             raise ValueError(f"{name!r} has a meaning of its own here; choose another name")
         return name
 
-    @field_validator("dims")
-    @classmethod
-    def _check_dims(cls, dims: tuple[str, ...]) -> tuple[str, ...]:
-        if len(set(dims)) < len(dims):
-            raise ValueError(f"{dims} names a dim twice; give the second another name")
-        if not all(dims):
-            raise ValueError(f"{dims} holds an empty name; a dim is called, say, 'doc'")
-        return dims
-
     @property
     def _parts(self) -> tuple[Expression, ...]:
         """None: in the slots of other nodes it stands as a whole."""

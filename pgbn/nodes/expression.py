@@ -13,7 +13,7 @@ Expressions are specifications only; `pgbn.network.terms` brings them to a norma
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Mapping
 from functools import cached_property
 from math import prod
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
@@ -21,12 +21,12 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from pydantic import (
+    AfterValidator,
     BaseModel,
     BeforeValidator,
     ConfigDict,
     Field,
     ValidationError,
-    field_validator,
     model_validator,
 )
 from scipy.sparse import csr_array, issparse
@@ -34,9 +34,7 @@ from scipy.sparse import csr_array, issparse
 from pgbn.checks import in_order, is_finite_number
 from pgbn.errors import NetworkError, did_you_mean
 
-# ---- arguments ----------------------------------------------------------------------------------
-#
-# What the constructors of expressions are given: arrays, positional arguments, complaints.
+# ---- what the constructors of expressions are given ---------------------------------------------
 
 
 def is_real(value: Any) -> bool:
@@ -100,10 +98,10 @@ def as_known(value: Any) -> Any:
 
 
 def by_position(
-    cls: type[Any], positional: tuple[str, ...], args: tuple[Any, ...], fields: dict[str, Any]
+    cls: type[Expression], args: tuple[Any, ...], fields: dict[str, Any]
 ) -> dict[str, Any]:
     """The fields, with those that were given by position."""
-    named = "name" in fields
+    named, positional = "name" in fields, cls.positional
     call = f"{cls.__name__}({fields['name']!r})" if named else cls.__name__
     if len(args) > len(positional):
         rest = [field for field in cls.model_fields if field not in (*positional, "name")]
@@ -144,10 +142,7 @@ def explain_error(cls: type[Any], name: object, error: ValidationError) -> str:
     return f"{call}: {field}: {message} ({cls.__name__} takes {takes})"
 
 
-# ---- ufuncs -------------------------------------------------------------------------------------
-#
-# numpy's functions of expressions: operators are ours, other functions are refused in words.
-
+# ---- numpy's functions: operators are ours, others are rejected in words ------------------------
 
 _OPERATORS = {
     "add": "add", "multiply": "mul", "matmul": "matmul", "divide": "truediv", "subtract": "sub",
@@ -175,8 +170,7 @@ def apply_ufunc(kind: type[Any], ufunc: str, method: str, inputs: tuple[Any, ...
     )
 
 
-# ---- expression ---------------------------------------------------------------------------------
-
+# ---- expressions --------------------------------------------------------------------------------
 
 MOST_TERMS, DEEPEST = 10_000, 200
 
@@ -185,7 +179,15 @@ def _as_dims(value: Any) -> Any:
     return (value,) if isinstance(value, str) else value
 
 
-Dims = Annotated[tuple[str, ...], BeforeValidator(_as_dims)]
+def _check_dims(dims: tuple[str, ...]) -> tuple[str, ...]:
+    if len(set(dims)) < len(dims):
+        raise ValueError(f"{dims} names a dim twice; give the second another name")
+    if not all(dims):
+        raise ValueError(f"{dims} holds an empty name; a dim is called, say, 'doc'")
+    return dims
+
+
+Dims = Annotated[tuple[str, ...], BeforeValidator(_as_dims), AfterValidator(_check_dims)]
 
 
 if TYPE_CHECKING:
@@ -220,7 +222,7 @@ class Expression(_Model):
     _multiplies: ClassVar[bool] = False
 
     def __init__(self, *args: Any, **fields: Any) -> None:
-        fields = by_position(type(self), self.positional, args, fields)
+        fields = by_position(type(self), args, fields)
         try:
             super().__init__(**fields)
         except ValidationError as error:
@@ -256,7 +258,10 @@ class Expression(_Model):
     @cached_property
     def extent(self) -> tuple[int, int]:
         """The number of terms, multiplied out, and how deep expressions are nested."""
-        return extent_of(self._parts, prod if self._multiplies else sum)
+        if not self._parts:
+            return 1, 0
+        terms, depths = zip(*(part.extent for part in self._parts), strict=True)
+        return prod(terms) if self._multiplies else sum(terms), 1 + max(depths)
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **_: Any) -> Any:
         return apply_ufunc(Expression, ufunc.__name__, method, inputs)
@@ -350,13 +355,6 @@ class Constant(Expression):
             return fields
         return {**fields, "value": in_order("value", tuple(dims), fields["value"])}
 
-    @field_validator("dims")
-    @classmethod
-    def _check_dims(cls, dims: tuple[str, ...]) -> tuple[str, ...]:
-        if len(set(dims)) < len(dims):
-            raise ValueError(f"{dims} names a dim twice; give the second another name")
-        return dims
-
     def __str__(self) -> str:
         return f"{float(self.value):g}" if self.value.ndim == 0 else f"constant{self.dims}"
 
@@ -407,16 +405,6 @@ class Rename(Expression):
 
     def __str__(self) -> str:
         return str(self.of)
-
-
-def extent_of(
-    parts: tuple[Expression, ...], combine: Callable[[Iterable[int]], int]
-) -> tuple[int, int]:
-    """The extent of an expression made of parts, whose numbers of terms ``combine``."""
-    if not parts:
-        return 1, 0
-    extents = [part.extent for part in parts]
-    return combine(terms for terms, _ in extents), 1 + max(depth for _, depth in extents)
 
 
 def _as_categories(expression: Expression, by: Any) -> tuple[Any, ...]:

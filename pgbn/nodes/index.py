@@ -1,8 +1,12 @@
-"""Index: entries of an expression by the categories of other rows, ``theta[author]``."""
+"""Index: entries of an expression by the categories of other rows, ``theta[author]``.
+
+    g : doc → author,     value[doc] = theta[g(doc)]
+
+The array g is data, given beside that of the nodes, or known when the network is declared.
+"""
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -11,16 +15,7 @@ from pydantic import Field, model_validator
 
 from pgbn.errors import NetworkError
 from pgbn.nodes.categorical import Categorical
-from pgbn.nodes.expression import Dims, Expression, Slot, bracket, extent_of, short
-
-# ---- categories ---------------------------------------------------------------------------------
-#
-# Categories: which entry of another dim belongs to each row, as an array of integers.
-#
-#     g : doc → author,     value[doc] = theta[g(doc)]
-#
-# They stand in brackets: ``theta[author]`` reads, for every document, the row of its author. The
-# array is data, given beside that of the nodes, or known when the network is declared.
+from pgbn.nodes.expression import Dims, Expression, Slot, bracket, short
 
 
 def as_categories(name: str, value: Any, dims: tuple[str, ...]) -> NDArray[np.int64]:
@@ -74,8 +69,8 @@ class Categories(Expression):
     def _check(self) -> Categories:
         if not self.name.isidentifier():
             raise ValueError(f"{self.name!r} is not a name: use letters, digits and underscores")
-        if not self.dims or not all(self.dims) or len(set(self.dims)) < len(self.dims):
-            raise ValueError(f"dims={self.dims}: give the dims of its array, each once")
+        if not self.dims:
+            raise ValueError("dims=(): give the dims of its array, each once")
         if not self.of:
             raise ValueError("of='': give the dim whose entries it names")
         if self.values is not None:
@@ -84,9 +79,6 @@ class Categories(Expression):
 
     def __str__(self) -> str:
         return self.name
-
-
-# ---- index --------------------------------------------------------------------------------------
 
 
 class Index(Expression):
@@ -98,12 +90,9 @@ class Index(Expression):
     """
 
     tag: ClassVar[str] = "index"
+    _multiplies: ClassVar[bool] = True
     of: Slot
     by: tuple[Categories | Categorical, ...] = Field(min_length=1)
-
-    @cached_property
-    def extent(self) -> tuple[int, int]:
-        return extent_of((self.of,), sum)
 
     def __str__(self) -> str:
         return f"{bracket(self.of)}[{', '.join(map(str, self.by))}]"

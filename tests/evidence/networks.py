@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from functools import cache
+from functools import cache, partial
 
 from pgbn import Network, zoo
-from tests.engine.compile import test_composed, test_views
-from tests.engine.compile.test_quadratic import both_ways
-from tests.engine.steps import test_gamma_layers, test_time
-from tests.helpers import categories, kernel_networks, normal_networks, weighted
+from tests.helpers import (
+    categories,
+    kernel_networks,
+    language,
+    normal_networks,
+    several_dims,
+    weighted,
+)
 from tests.helpers.composed_networks import COMPOSED
 from tests.helpers.first_layer_variants import VARIANT_SIZES, VARIANTS
 from tests.helpers.graphs import graphs
 from tests.helpers.models import MILD, algorithm1, interleaved, pgbn, sizes_of, zoo_models
 from tests.helpers.state_networks import STATES, states_of
 from tests.helpers.wider_models import wider_models
-from tests.nodes import test_all_cells, test_dirichlet, test_hidden_poisson
-from tests.nodes.test_categorical import chosen_rates
-from tests.nodes.test_randomised_gamma import network as randomised
 
 __all__ = ["NO_CONJUGACY", "Sized", "models_of_the_zoo", "networks"]
 
@@ -79,39 +80,30 @@ def _by_name(makes: Iterable[Make]) -> dict[str, Make]:
 @cache
 def networks() -> dict[str, Sized]:
     """The zoo, and a group for each part of the language."""
-    shapes = (test_gamma_layers.scaled_mix, test_gamma_layers.scaled_shared_shape,
-              test_gamma_layers.two_mixes)  # fmt: skip
-    lookups = (categories.authors, categories.grouped, categories.looked_up_pairs, chosen_rates)
-    hidden = test_hidden_poisson
+    lookups = (categories.authors, categories.grouped, categories.looked_up_pairs,
+               language.chosen_rates)  # fmt: skip
     sequential = ("directed", "degrees", "triples", "edges")
+    gammas = {f"offset {offset}": partial(language.randomised, offset) for offset in (0.0, 0.7)}
+    cells = {kind: partial(language.all_cells, kind) for kind in ("unseen", "flipped")}
+    edges = {"carried": partial(language.with_edge, language.carried)}
     return {
         **models_of_the_zoo(),
         **_sized("first layer", VARIANTS, VARIANT_SIZES),
-        **_sized("shape", _by_name(shapes), {"doc": 3, "term": 3}),
+        **_sized("shape", language.SHAPES, {"doc": 3, "term": 3}),
         **{f"in turn: {name}": graphs()[name] for name in sequential},
         **_sized("composed", COMPOSED, {d: 2 for make in COMPOSED.values() for d in make().dims}),
-        **_sized("normal", {**normal_networks.NETWORKS, "both ways": both_ways}, {}),
+        **_sized("normal", {**normal_networks.NETWORKS, "both ways": language.both_ways}, {}),
         **{f"states: {n}": (m(), states_of(m())) for n, m in STATES.items()},
         **_sized("slice", kernel_networks.SLICED, kernel_networks.SIZES),
-        **_sized("hidden counts", hidden.NETWORKS, hidden.SIZES),
-        **_sized(
-            "randomised gamma",
-            {f"offset {offset}": lambda offset=offset: randomised(offset) for offset in (0.0, 0.7)},
-            {"i": 2, "k": 2},
-        ),
-        **_sized("simplex of several dims", _by_name(test_dirichlet.NETWORKS), {}),
-        **_sized(
-            "all cells",
-            {kind: lambda kind=kind: test_all_cells.network(kind) for kind in ("unseen", "flipped")},
-            test_all_cells.SIZES,
-        ),
-        **_sized("pseudo-counts", test_composed.COMPLETED, test_composed.SIZES),
+        **_sized("hidden counts", language.HIDDEN_COUNTS, language.HIDDEN_SIZES),
+        **_sized("randomised gamma", gammas, {"i": 2, "k": 2}),
+        **_sized("simplex of several dims", _by_name(several_dims.NETWORKS), {}),
+        **_sized("all cells", cells, language.CELLS),
+        **_sized("pseudo-counts", language.COMPLETED, language.COMPLETED_SIZES),
         **_sized("lookup", _by_name(lookups), {}),
         **_sized("sparse", _by_name(weighted.NETWORKS), {}),
-        **_sized(
-            "own edge", {"carried": test_views.carried_network}, test_views.DAYS
-        ),
-        **_sized("lags", test_time.LAGS, test_time.LAG_SIZES),
-        **_sized("chain", test_time.CHAINS, test_time.SIZES),
-        **_sized("earlier rows", _by_name(test_time.EARLIER), test_time.EARLIER_SIZES),
-    }  # fmt: skip
+        **_sized("own edge", edges, {"day": 3}),
+        **_sized("lags", language.LAGS, language.LAG_SIZES),
+        **_sized("chain", language.CHAINS, language.CHAIN_SIZES),
+        **_sized("earlier rows", language.EARLIER, language.EARLIER_SIZES),
+    }

@@ -11,7 +11,6 @@ from scipy import stats
 
 from pgbn import (
     Categorical,
-    Categories,
     DataError,
     Dirichlet,
     Gamma,
@@ -25,14 +24,8 @@ from pgbn.nodes.categorical import choices
 from pgbn.samplers import vectorised
 from pgbn.samplers.random import Stream
 from pgbn.testing import geweke
+from tests.helpers.language import chosen_rates
 from tests.helpers.state_networks import STATES, states_of
-
-
-def test_choices() -> None:
-    first, second = choices((1, 1, 3, 2), 3)
-    assert first.flags.c_contiguous
-    assert np.array_equal(first[0, 0], [[1, 0]] * 3)
-    assert np.array_equal(second[0, 0], [[0, 1]] * 3)
 
 
 def test_probabilities_of_a_mixture() -> None:
@@ -76,16 +69,6 @@ def test_given_choices_must_be_choices() -> None:
 
 
 # ---- rate[z] ------------------------------------------------------------------------------
-
-
-def chosen_rates(by_team: bool = True) -> Network:
-    """x_jv ~ Pois(λ_{z(j) g(j) v}): read by a hidden choice and by known categories."""
-    z = Categorical("z", Dirichlet("pi", 1.0, over="component"), over="component", dims="doc")
-    team = Categories("g", dims="doc", of="team", values=[0, 1, 0, 1])
-    dims = ("component", "team", "term") if by_team else ("component", "term")
-    rate = Gamma("rate", 1.5, 1.0, dims=dims)
-    x = Poisson("x", rate[z, team] if by_team else rate[z], dims=("doc", "term"))
-    return Network(x, sizes={"component": 2, "term": 2})
 
 
 def test_a_choice_in_brackets_is_a_sum_over_choices() -> None:

@@ -16,7 +16,11 @@ AUTHOR = Categories("author", dims="doc", of="writer")
 REFUSED: dict[str, Case] = {
     "no name": (lambda: Categories("", dims="doc", of="a"), NetworkError, ["not a name"]),
     "no dims": (lambda: Categories("g", dims=(), of="a"), NetworkError, ["dims=()"]),
-    "a dim twice": (lambda: Categories("g", dims=("d", "d"), of="a"), NetworkError, ["each once"]),
+    "a dim twice": (
+        lambda: Categories("g", dims=("d", "d"), of="a"),
+        NetworkError,
+        ["names a dim twice"],
+    ),
     "of nothing": (lambda: Categories("g", dims="d", of=""), NetworkError, ["of=''"]),
     "labels": (
         lambda: Categories("g", dims="d", of="a", values=["x", "y"]),

@@ -18,46 +18,6 @@ def test_table_probabilities_sum_to_one(count, shape):
     assert total == pytest.approx(1.0, abs=1e-12)
 
 
-def test_table_probabilities_by_hand():
-    # three customers, a = 2: the second sits apart with 2/3, the third with 2/4
-    expected = np.log([1 / 3 * 2 / 4, 2 / 3 * 2 / 4 + 1 / 3 * 2 / 4, 2 / 3 * 2 / 4])
-    assert log_pmf.crt_log_pmf([1, 2, 3], [3, 3, 3], 2.0) == pytest.approx(expected)
-
-
-@pytest.mark.parametrize("rate", [0.01, 1.0, 8.0])
-def test_truncated_poisson_sums_to_one(rate):
-    assert np.exp(log_pmf.truncated_poisson_log_pmf(np.arange(1, 80), rate)).sum() == pytest.approx(
-        1.0
-    )
-
-
-@pytest.mark.parametrize("alpha", [0.01, 1.0, 20.0])
-def test_bessel_sums_to_one(alpha):
-    assert np.exp(log_pmf.bessel_log_pmf(np.arange(1, 100), alpha)).sum() == pytest.approx(1.0)
-
-
-@pytest.mark.parametrize(("a", "n"), [(0.5, 1), (2.0, 3), (7.5, 40)])
-def test_beta_density_integrates_to_one(a, n):
-    edges = np.linspace(0, 1, 400_001) ** 4  # finer near 0, where the density may be large
-    s = (edges[1:] + edges[:-1]) / 2
-    density = np.exp(log_pmf.neg_log_beta_log_density(-np.log(s), a, n))
-    assert (density * np.diff(edges)).sum() == pytest.approx(1.0, abs=1e-3)
-    assert log_pmf.neg_log_beta_log_density(0.0, a, 0) == 0.0
-
-
-def test_stirling_numbers() -> None:
-    """Permutations of m things with ℓ cycles."""
-    found = np.exp(log_pmf.log_stirling(4))
-    expected = [
-        [1, 0, 0, 0, 0],
-        [0, 1, 0, 0, 0],
-        [0, 1, 1, 0, 0],
-        [0, 2, 3, 1, 0],
-        [0, 6, 11, 6, 1],
-    ]
-    np.testing.assert_allclose(found, expected)
-
-
 @pytest.mark.parametrize("rate", [0.01, 1.0, 8.0])
 def test_truncated_poisson_against_scipy(rate: float) -> None:
     counts, law = np.arange(1, 20), stats.poisson(rate)
@@ -70,6 +30,7 @@ def test_neg_log_beta_against_scipy(a: float, n: int) -> None:
     s = np.array([0.05, 0.5, 0.95])
     found = log_pmf.neg_log_beta_log_density(-np.log(s), a, n)
     assert found == pytest.approx(stats.beta(a, n).logpdf(s))
+    assert log_pmf.neg_log_beta_log_density(0.0, a, 0) == 0.0
 
 
 def test_bessel_against_scipy() -> None:

@@ -19,15 +19,6 @@ from pgbn.testing import geweke
 from tests.helpers.normal_networks import belief
 
 
-def test_density() -> None:
-    logit = np.array([-800.0, -1.0, 0.0, 3.0, 800.0])
-    node = LogitBernoulli("h", 0.0)
-    on = 1 / (1 + np.exp(-logit[1:4]))
-    assert np.allclose(node.log_density(np.ones(3), logit=logit[1:4]), np.log(on))
-    assert np.allclose(node.log_density(np.zeros(3), logit=logit[1:4]), np.log(1 - on))
-    assert np.isfinite(node.log_density(np.ones(5), logit=logit)).all()
-
-
 def test_a_gate_with_counts_is_on() -> None:
     gate = LogitBernoulli("h", pgbn.Normal("b", -3.0, 1.0), dims="doc")
     theta = pgbn.Gamma("theta", 1.0 * gate, 1.0, dims="doc")

@@ -6,18 +6,11 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from scipy import stats
 
 import pgbn
-from pgbn import MissingRuleError, NetworkError
+from pgbn import DataError, MissingRuleError, NetworkError
 from pgbn.testing import geweke
-from tests.helpers.normal_networks import NETWORKS, SIZES, features
-
-
-def test_density() -> None:
-    value, mean, precision = np.array([-1.0, 0.3]), 0.5, 4.0
-    ours = pgbn.Normal("w", 0, 1).log_density(value, mean=mean, precision=precision)
-    assert np.allclose(ours, stats.norm(mean, 0.5).logpdf(value))
+from tests.helpers.normal_networks import NETWORKS, WEIGHTS, features
 
 
 def doc(name: str = "w") -> pgbn.Normal:
@@ -93,4 +86,29 @@ def test_what_is_not_finite_is_refused() -> None:
     chain = net.chain(data, given={"b": [-1.0, 2.0]})
     chain.sweep(2)
     assert (np.asarray(chain.program.values["b"]) == [[-1.0, 2.0]]).all()
-    assert SIZES["topic"] == 2
+
+
+# ---- real data ------------------------------------------------------------------------------------
+
+
+def observed() -> pgbn.Network:
+    w = pgbn.Normal("w", 0.2, 0.5, dims="feature")
+    y = pgbn.ObservedNormal("y", features() @ w, 4.0, dims="doc")
+    return pgbn.Network(y, sizes={"doc": 4, "feature": 2})
+
+
+def test_posterior_is_exact() -> None:
+    y = np.array([1.0, -2.0, 0.5, 0.0])
+    draws = observed().sample({"y": y}, burn_in=0, draws=2_500, seed=1)["w"][0]
+    precision = 0.5 * np.eye(2) + 4.0 * WEIGHTS.T @ WEIGHTS
+    covariance = np.linalg.inv(precision)
+    mean = covariance @ (0.1 + 4.0 * WEIGHTS.T @ y)
+    error = np.sqrt(np.diag(covariance) / 2_500)
+    assert (np.abs(draws.mean(axis=0) - mean) < 4.5 * error).all()
+    assert np.allclose(np.cov(draws.T), covariance, rtol=0.15, atol=5e-3)
+
+
+def test_masked_cells_are_refused() -> None:
+    y = np.ma.masked_array(np.zeros(4), mask=[True, False, False, False])
+    with pytest.raises(DataError, match="masked cells, which cannot be imputed"):
+        observed().sample({"y": y}, burn_in=1, draws=1)

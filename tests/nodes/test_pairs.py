@@ -32,7 +32,3 @@ def test_json() -> None:
     again = Network.from_json(network.to_json())
     assert str(again) == str(network)
     assert again.to_json() == network.to_json()
-
-
-def test_extent() -> None:
-    assert distinct(BOTH, "i", "j").extent == (1, BOTH.extent[1] + 1)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -22,7 +21,6 @@ import pgbn
 
 HERE = Path(__file__).parents[1] / "helpers"
 PACKAGE = HERE / "plugin_package"
-EXAMPLE = HERE.parents[1] / "examples" / "skeletons" / "node.py"
 
 
 def install(package: Path, target: Path) -> Path:
@@ -103,35 +101,6 @@ print(json.dumps([right.worst, wrong.worst, str(right)]))
     assert wrong > 6
 
 
-def test_each_part_of_the_plugin(site: Path) -> None:
-    """NB with r alone, p alone and both; Switch under data and as a rate of a gamma."""
-    script = """
-import json, pgbn
-from switching_counts import NegativeBinomial, Switch
-from pgbn.testing import geweke
-
-def gamma(): return pgbn.Gamma("g", 2, 3, dims="doc")
-def beta(): return pgbn.Beta("p", 3, 4, dims="doc")
-def switch(): return Switch("s", pgbn.Beta("pi", 2, 2), 0.5, 2.0, dims="doc")
-cells = ("doc", "term")
-cases = {
-    "r": NegativeBinomial("x", gamma(), 0.4, dims=cells),
-    "p": NegativeBinomial("x", 1.5, beta(), dims=cells),
-    "r and p": NegativeBinomial("x", gamma(), beta(), dims=cells),
-    "sum in r": NegativeBinomial("x", gamma() + pgbn.Gamma("h", 1, 1), 0.5, dims=cells),
-    "switch": pgbn.Poisson("x", switch(), dims=cells),
-    "switch in a rate": pgbn.Poisson("x", pgbn.Gamma("t", 2, switch(), dims="doc"), dims=cells),
-}
-worst = {
-    name: geweke(pgbn.Network(x), {"doc": 2, "term": 2}, replicates=5_000, sweeps=5).worst
-    for name, x in cases.items()
-}
-print(json.dumps(worst))
-"""
-    worst = json.loads(run(script, site).splitlines()[-1])
-    assert max(worst.values()) < 4, worst
-
-
 def test_json_in_a_fresh_process(site: Path, document: str, tmp_path: Path) -> None:
     """The reader does not import the package: the entry point does."""
     (tmp_path / "net.json").write_text(document)
@@ -202,26 +171,3 @@ def test_a_broken_plugin_is_named(tmp_path: Path) -> None:
     error = run("import pgbn; pgbn.zoo.pfa(2)", target, check=False)
     for word in ("NetworkError", "'broken'", "broken_layers", "half written", "uninstall"):
         assert word in error
-
-
-def test_the_skeleton() -> None:
-    """The example runs as it stands and finds its own node type right, by both tests."""
-    done = subprocess.run(
-        [sys.executable, str(EXAMPLE)], capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    assert "largest |z|" in done.stdout
-    error = re.search(r"largest relative error (\S+) of 3 nodes", done.stdout)
-    assert error is not None
-    assert float(error[1]) < 1e-12
-
-
-def test_pgbn_does_not_know_the_plugin() -> None:
-    """All that the two types need lives in their package: no file of pgbn names them."""
-    for path in Path(pgbn.__file__).parent.rglob("*.py"):
-        text = path.read_text()
-        assert "switching_counts" not in text, path
-        assert "NegativeBinomial" not in text, path
-
-
-# ---- rules of all forms, in this process --------------------------------------------------

@@ -84,24 +84,6 @@ def test_what_is_broken_fails(wrong: Callable[..., Array]) -> None:
     assert geweke(net, sizes_of(net), 2000, 4).worst > 4
 
 
-def test_threads_saving_and_given(tmp_path: Any) -> None:
-    net = SLICED["beside_conjugate"]()
-    data = {"x": np.arange(6).reshape(3, 2)}
-    one = net.sample(data, burn_in=3, draws=4, seed=3, threads=1)
-    two = net.sample(data, burn_in=3, draws=4, seed=3, threads=2, save=tmp_path / "run")
-    assert np.array_equal(one["a"], two["a"])
-    chain = net.chain(data, seed=3)
-    for _ in range(3):
-        chain.sweep()
-    pgbn.save(chain, tmp_path / "chain")
-    again = pgbn.load(tmp_path / "chain")
-    assert np.array_equal(chain.sweep().values["a"], again.sweep().values["a"])
-    held = net.chain(data, given={"a": np.ones(2)}).sweep()
-    assert "a" not in held.schedule.names
-    below = {"theta": np.ones(3)}  # the shape of a given gamma has no other update
-    assert SLICED["shape_of_gammas"]().chain({"x": [1, 2, 0]}, given=below).sweep().values["a"] > 0
-
-
 def test_a_network_keeps_its_kernels_in_json() -> None:
     net = SLICED["twice"]()
     again = Network.from_json(net.to_json())

@@ -11,17 +11,6 @@ import pgbn
 from tests.helpers.normal_networks import belief, features, log_linear
 
 
-def both_ways() -> pgbn.Network:
-    """A node that one predictor sums over and another reads entry by entry; twice in one sum; with
-    another normal node as its weight; and with a renamed dim."""
-    w = pgbn.Normal("w", 0.3, 1.0, dims="feature")
-    v = pgbn.Normal("v", 0.5, 2.0, dims="feature")
-    one = pgbn.ObservedNormal("y", features() @ w + 0.5 * (features() @ w), 1.0, dims="doc")
-    two = pgbn.ObservedNormal("z", v * w + 1.0, 2.0, dims="feature")
-    three = pgbn.ObservedNormal("u", w.rename(feature="other"), 1.0, dims=("doc", "other"))
-    return pgbn.Network(one, two, three, sizes={"doc": 4, "feature": 2, "other": 2})
-
-
 def data_of(net: pgbn.Network) -> dict[str, Any]:
     made = net.generate(seed=1)
     return {name: made[name] for name in net.observed}

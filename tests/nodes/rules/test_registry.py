@@ -8,16 +8,12 @@ import pytest
 
 import pgbn
 from pgbn import Beta, BetaOdds, MissingRuleError
-from pgbn.nodes import base
 from pgbn.nodes.rules import registry
 from pgbn.nodes.rules.registry import (
     find_draw,
     find_evidence,
-    find_link,
     is_own,
     is_own_rule,
-    kinds_received,
-    seal,
 )
 from tests.helpers.refusals import Case, check_refused
 from tests.helpers.small_networks import gamma, poisson, two_kinds
@@ -90,13 +86,6 @@ def test_missing_rules_of_a_new_type() -> None:
         pgbn.Network(pgbn.Poisson("x", bare))
 
 
-def test_the_table_of_rules_shows_itself() -> None:
-    table = pgbn.rules()
-    assert repr(table) == str(table)
-    for word in ("Gamma.shape", "CRT", "Dirichlet.concentration", "BernoulliPoisson.rate", "Beta"):
-        assert word in table
-
-
 def test_rules_are_inherited_and_may_be_replaced(own_rules: None) -> None:
     class Child(pgbn.Gamma):
         pass
@@ -107,29 +96,6 @@ def test_rules_are_inherited_and_may_be_replaced(own_rules: None) -> None:
     pgbn.draw_rule(Child)(lambda count, shape: {"shape": shape + count})
     assert find_draw(child).node is Child
     assert find_draw(parent).node is pgbn.Gamma
-
-
-def test_links_are_found_by_type(own_rules: None) -> None:
-    class Data(pgbn.Observed):
-        rate: pgbn.Slot
-
-    assert find_link(Data("x", rate=1.0)) is None
-    pgbn.counts_are_data(Data, "rate")
-    link = find_link(Data("x", rate=1.0))
-    assert link is not None
-    assert link.counts is None
-
-
-@pytest.mark.parametrize(
-    ("node", "kinds"),
-    [
-        (pgbn.Gamma("g", 1, 1), ("poisson",)),
-        (Beta("b", 1, 1), ("probability",)),
-        (BetaOdds("b", 1, 1), ("odds",)),
-    ],
-)
-def test_kinds_of_evidence(node: pgbn.Node, kinds: tuple[str, ...]) -> None:
-    assert kinds_received(node) == kinds
 
 
 def test_ours_are_sealed_and_what_comes_later_is_own(own_rules: None) -> None:
@@ -147,25 +113,8 @@ def test_ours_are_sealed_and_what_comes_later_is_own(own_rules: None) -> None:
     assert not is_own_rule(replace(rule, exposure=2.0))  # a number is no function of a user
 
 
-def test_sealing_takes_in_what_has_been_declared(own_rules: None) -> None:
-    class Tagged(pgbn.Gamma):
-        tag = "test_registry.tagged"
-
-    def draw(count, shape):
-        return {"shape": shape + count}
-
-    pgbn.draw_rule(Tagged)(draw)
-    assert is_own(Tagged)
-    assert is_own(draw)
-    seal()
-    assert not is_own(Tagged)
-    assert not is_own(draw)
-
-
 @pytest.fixture
 def own_rules(monkeypatch: pytest.MonkeyPatch) -> None:
     """What a test declares is forgotten after it."""
     for room, name in (registry, "_evidence"), (registry, "_draws"), (registry, "_links"):
         monkeypatch.setattr(room, name, dict(getattr(room, name)))
-    monkeypatch.setattr(registry, "_sealed", dict(registry._sealed))
-    monkeypatch.setattr(base, "_types", dict(base._types))
