@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from pgbn.network.network import Network
-from pgbn.zoo.arguments import Prior
+from pgbn.zoo.arguments import Positive, Prior, Width
 from pgbn.zoo.gp_dpfa import gp_dpfa
 
 
 def gamma_markov_chain(
-    width: int,
-    eta: float = 0.05,
+    width: Width,
+    eta: Positive = 0.05,
     c_prior: Prior = (1.0, 1.0),
     a1_prior: Prior = (1.0, 1.0),
     c0_prior: Prior = (1.0, 1.0),

@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+import inspect
 from functools import cache
 
 from pgbn import Network, zoo
+
+MODEL_NAMES = [
+    name
+    for name in zoo.__all__
+    if inspect.signature(getattr(zoo, name)).return_annotation == "Network"
+]
 
 MILD = (4.0, 4.0)
 BETA = (2.0, 4.0)

@@ -43,12 +43,6 @@ def test_what_is_drawn_together() -> None:
     assert list(found["phi"].members) == ["e", "a", "phi"]
 
 
-def test_a_parent_has_its_own_name_of_the_dim() -> None:
-    a = Gamma("a", 1, 1, dims="person")
-    found = graph(vertices(a.rename(person="vertex"))).wiring.connections.sequential
-    assert found["phi"].members == {"a": "person", "phi": "vertex"}
-
-
 def test_the_step() -> None:
     network = zoo.epm(2)
     step = next(step for step in network.schedule if step.name == "phi")
@@ -59,13 +53,6 @@ def test_the_step() -> None:
     assert not step.plates
     assert not step.marginalises
     assert {read.name for read in step.reads} == {"c", "r", "counts(x)", "counts(phi)"}
-
-
-def test_given_nodes_have_no_turn() -> None:
-    network = zoo.epm(2).holding("phi", above=False)
-    assert network.wiring.connections.sequential == {}
-    held = zoo.epm(2).holding("a", above=False)
-    assert held.wiring.connections.sequential["phi"].members == {"phi": "vertex"}
 
 
 def scalar_square() -> Network:

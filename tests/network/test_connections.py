@@ -18,9 +18,8 @@ from pgbn import (
     Self,
     Shift,
 )
-from pgbn.network.connections import Connections
 from tests.helpers.refusals import Case, check_refused
-from tests.helpers.small_networks import chain, deep, gamma, odds, phi, poisson, theta
+from tests.helpers.small_networks import gamma, odds, phi, poisson, theta
 
 REFUSED: dict[str, Case] = {
     "observed parent": (
@@ -101,55 +100,3 @@ def test_slots_that_a_type_names_must_exist(name: str) -> None:
     kind = type("Misspelt", (pg.Gamma,), {"tag": f"test_connections.{name}", name: ("shap",)})
     with pytest.raises(pg.NetworkError, match=f"Misspelt.{name}.*'shap'.*shape"):
         pg.Network(Poisson("x", kind("g", 1, 1)))
-
-
-# ---- who hears of whom ----------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("name", "sources"),
-    [
-        ("phi1", [("x", "rate", True)]),
-        ("theta1", [("x", "rate", True)]),
-        ("theta2", [("theta1", "shape", True)]),
-        ("p2", [("theta1", "rate", False)]),
-        ("c3", [("theta2", "rate", False)]),
-        ("r", [("theta2", "shape", True)]),
-        ("gamma0", [("r", "shape", True)]),
-        ("c0", [("r", "rate", False)]),
-    ],
-)
-def test_sources_of_a_belief_network(name: str, sources: list[tuple[str, str, bool]]) -> None:
-    """Which child tells each node, by which slot, and whether the counts come by a step."""
-    found = Connections(dict(pg.zoo.pgbn([3, 2]).nodes)).sources[name]
-    assert [(s.child.name, s.slot, s.is_delivered) for s in found] == sources
-
-
-def test_a_node_in_two_terms_hears_twice() -> None:
-    a = gamma("a", dims="doc")
-    network = poisson(a + a * gamma("b", dims="term"))
-    sources = network.wiring.connections.sources["a"]
-    assert [len(source.term.factors) for source in sources] == [1, 2]
-
-
-def test_rules_stand_for_slots_with_something_latent() -> None:
-    connections = deep().wiring.connections
-    assert set(connections.rules) == {("theta", "shape"), ("theta", "rate"), ("x", "rate")}
-    assert set(connections.rules_of(connections.nodes["theta"])) == {"shape", "rate"}
-    assert {name: rule.kind for name, rule in connections.draws.items()} == {
-        "r": "poisson",
-        "c": "poisson",
-        "theta": "poisson",
-    }
-
-
-def test_own_names_of_renamed_dims() -> None:
-    theta = gamma("theta", dims="k")
-    (source,) = poisson(theta.rename(k="doc")).wiring.connections.sources["theta"]
-    assert source.own == {"doc": "k"}
-
-
-def test_the_dim_of_a_recursion() -> None:
-    connections = chain(Shift(Self(), along="doc", initial=1.0)).wiring.connections
-    assert connections.time_dim("g") == "doc"
-    assert deep().wiring.connections.time_dim("theta") is None

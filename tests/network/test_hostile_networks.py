@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -215,48 +214,3 @@ def test_draws_that_do_not_fit_into_memory() -> None:
         zoo.pfa(3).sample({"x": DATA}, draws=10**12, threads=1, progress=False)
     with pytest.raises(DataError, match=r"threads=1000000000 must be at most"):
         zoo.pfa(3).chain({"x": DATA}, threads=10**9)
-
-
-# ---- JSON -------------------------------------------------------------------------------
-
-values = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | words,
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(words, inner, max_size=3),
-    max_leaves=6,
-)
-GOOD = json.loads(zoo.pgbn([3, 2]).to_json())
-POINTS: list[list[Any]] = []
-
-
-def _points(value: Any, path: list[Any]) -> None:
-    POINTS.append(path)
-    items = enumerate(value) if isinstance(value, list) else (
-        value.items() if isinstance(value, dict) else ())  # fmt: skip
-    for key, part in items:
-        _points(part, [*path, key])
-
-
-_points(GOOD, [])
-
-
-@campaign(200)
-@given(values)
-def test_json_that_is_no_network(value: Any) -> None:
-    for text in (
-        json.dumps(value),
-        json.dumps({"format": "pgbn-network/1", "nodes": value}),
-        value,
-    ):
-        with pytest.raises(NetworkError):
-            Network.from_json(text)
-
-
-@campaign(400)
-@given(st.sampled_from(POINTS[1:]), values | odd.filter(lambda v: isinstance(v, (int, str, list))))
-def test_networks_with_a_wrong_part(path: list[Any], value: Any) -> None:
-    document = json.loads(json.dumps(GOOD))
-    place = document
-    for key in path[:-1]:
-        place = place[key]
-    place[path[-1]] = value
-    attempt(lambda: check_sweep(Network.from_json(json.dumps(document))), [""])

@@ -60,14 +60,3 @@ def test_json_keeps_categories_and_their_numbers() -> None:
     new = authors().with_indexes(author=[1, 1])
     assert new.indexes["author"].tolist() == [1, 1]
     assert np.array_equal(authors().indexes["author"], AUTHORS)
-
-
-def test_what_is_read_through_categories_hears_along_their_entries() -> None:
-    wiring = authors().wiring
-    assert wiring.exposures.received_dims("theta") == {"writer"}
-    assert {read.name for read in wiring.reads.of_evidence("theta")} == {"counts(x)", "s"}
-    schedule = authors().schedule
-    steps = {step.name: step for step in schedule}
-    assert steps["s"].local("doc")
-    assert steps["counts(x)"].local("doc")
-    assert not steps["theta"].local("doc")

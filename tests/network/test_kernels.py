@@ -11,7 +11,6 @@ from pgbn import (
     Gamma,
     MissingRuleError,
     Network,
-    NetworkError,
     Poisson,
     Self,
     Shift,
@@ -19,7 +18,7 @@ from pgbn import (
     distinct,
     kernel_rule,
 )
-from pgbn.network.wiring import coupled_dims, factors_of, names_in
+from pgbn.network.wiring import coupled_dims
 from pgbn.samplers import vectorised
 from pgbn.testing import geweke
 from tests.helpers.kernel_networks import SLICED
@@ -50,15 +49,6 @@ def redraw(stream: Any, count: Any, exposure: Any, shape: Any, rate: Any) -> Any
 def test_which_entries_depend_on_each_other(name: str, node: str, dims: tuple[str, ...]) -> None:
     net = SLICED[name]()
     assert coupled_dims(net.wiring.connections, net[node]) == dims
-
-
-def test_names_of_dims_in_a_child() -> None:
-    a = Gamma("a", 1, 1, dims="k", update="slice")
-    net = Network(Poisson("x", Gamma("t", a.rename(k="i"), 1, dims="i"), dims="i"))
-    (factor,) = factors_of(net.wiring.connections, "a", net["t"])
-    assert names_in(factor) == {"k": "i"}
-    assert net.wiring.connections.by_density == {"a"}
-    assert net.wiring.connections.uncollapsed == {"a"}
 
 
 def test_a_chain_is_refused() -> None:
@@ -98,19 +88,3 @@ def test_the_schedule_knows_what_a_kernel_reads() -> None:
     for order in (["r", "a", "theta"], ["a", "r", "theta"]):
         with pytest.raises(StaleReadError):
             net.with_order(["counts(x)", "counts(theta)", *order])
-
-
-@pytest.mark.parametrize(
-    ("build", "line"),
-    [
-        # a gamma in the shape and rate of another; a sum in a rate; a rate with other exposure
-        (lambda a: Gamma("t", a, a, dims="i"), "pgbn.Gamma('a', ..., update=\"slice\")"),
-        (lambda a: Gamma("t", 1.0, a + 1.0, dims="i"), "pgbn.Gamma('a', ..., update=\"slice\")"),
-        (lambda a: Gamma("t", a * a, 1.0, dims="i"), "pgbn.Gamma('a', ..., update=\"slice\")"),
-    ],
-)
-def test_a_refused_scalar_is_told_the_line_to_write(build, line) -> None:  # type: ignore[no-untyped-def]
-    with pytest.raises(NetworkError) as told:
-        Network(Poisson("x", build(Gamma("a", 1, 1)), dims="i"))
-    assert line in str(told.value)
-    Network(Poisson("x", build(Gamma("a", 1, 1, update="slice")), dims="i"))

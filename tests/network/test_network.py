@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from pgbn import Bernoulli, Constant, Gamma, Network, NetworkError, Poisson, PoissonGamma
+from pgbn import Bernoulli, Constant, Dirichlet, Gamma, Network, NetworkError, Poisson, PoissonGamma
 from tests.helpers.refusals import Case, check_refused
 from tests.helpers.small_networks import gamma, poisson, sized
 
@@ -71,3 +71,21 @@ def test_unusual_networks_work(network: Callable[[], Network]) -> None:
     data = net.generate(seed=1, sizes=dict.fromkeys(net.dims, 3))
     chain = net.chain({"x": data["x"]}, seed=1).sweep(5)
     assert np.isfinite(chain.log_joint())
+
+
+@pytest.mark.parametrize("dim", ["\x1b]0;title\x07", "a\nb", "\u202eterm"])
+def test_dims_that_would_command_a_terminal_are_refused(dim: str) -> None:
+    scores = Gamma("scores", 1, 1, dims="topic")
+    topics = Dirichlet("topics", 1, over=dim, dims="topic")
+    for node in (
+        Poisson("x", Gamma("rate", 1, 1, dims=dim), dims=dim),
+        Poisson("x", topics @ scores, dims=dim),
+    ):
+        with pytest.raises(NetworkError, match="holds control characters") as told:
+            Network(node)
+        assert dim not in str(told.value)
+
+
+def test_other_alphabets_are_names() -> None:
+    net = Network(Poisson("x", Gamma("rate", 1, 1, dims="слово"), dims="слово"))
+    assert "слово" in str(net)

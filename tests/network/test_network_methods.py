@@ -7,16 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pgbn import DataError, Gamma, Network, Poisson, zoo
-from tests.helpers.small_data import X, equal_arrays
-
-
-def test_no_paragraph_begins_with_a_space() -> None:
-    net = Network(Poisson("x", Gamma("g", 1, 1)))
-    for format in ("text", "markdown"):
-        lines = net.explain(format).splitlines()
-        assert not [line for line in lines if line.startswith((" It", " By"))]
-        assert any(line.lstrip().startswith("It reads") for line in lines)
+from pgbn import DataError, zoo
+from tests.helpers.small_data import X
 
 
 def test_samples_are_those_of_the_chains() -> None:
@@ -25,13 +17,6 @@ def test_samples_are_those_of_the_chains() -> None:
     for number in (0, 1):
         chain = net.chain(data, seed=4, chain=number).sweep(5)
         assert np.array_equal(draws["r"][number, -1], chain.values["r"])
-
-
-def test_the_defaults_are_those_of_the_signatures() -> None:
-    """`init` and `given` that are left out are empty; a chain without `seed` has the seed 0."""
-    net = zoo.pfa(2)
-    one, two = (net.chain({"x": X}, **options).sweep() for options in ({}, {"seed": 0, "init": {}}))
-    assert equal_arrays(one.values, two.values)
 
 
 WRONG: dict[str, tuple[str, dict[str, Any]]] = {

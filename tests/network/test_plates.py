@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 
 import pgbn
 from pgbn import Gamma, Network, Poisson, zoo
@@ -38,12 +37,6 @@ def test_rows_of_a_recursion_depend_on_each_other() -> None:
     assert local(network, "time") == {"counts(x)"}  # a rate reads two rows of theta
 
 
-def test_a_simplex_is_drawn_as_a_whole() -> None:
-    network = zoo.lda(3, 0.1, 0.1)
-    assert "theta" in local(network, "doc")
-    assert "theta" not in local(network, "topic")
-
-
 def test_a_sum_over_the_plate_couples_its_rows() -> None:
     a = Gamma("a", 1, 1, dims="doc")
     total = Gamma("total", pgbn.Mix(factors=(a, Gamma("w", 1, 1, dims="doc")), over=("doc",)), 1)
@@ -59,11 +52,6 @@ def test_a_renamed_plate_reads_other_rows() -> None:
     assert local(Network(pairs, sizes={"i": 4, "j": 4}), "i") == set()
     plain = Poisson("x", theta * Gamma("third", 1, 1, dims="j"), dims=("i", "j"))
     assert local(Network(plain), "i") == {"counts(x)", "theta"}
-
-
-@pytest.mark.parametrize("plate", ["doc", "term"])
-def test_data_are_shared_out_cell_by_cell(plate: str) -> None:
-    assert "counts(x)" in local(zoo.pfa(3), plate)
 
 
 def test_what_a_sampler_integrates_out_is_looked_through() -> None:

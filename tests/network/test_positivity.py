@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 
 from pgbn import Constant, Dirichlet, Gamma, Network, NetworkError, Poisson
-from pgbn.network.lowering import lower
-from pgbn.network.wiring import leave_no_gap
 from pgbn.testing import geweke
 
 A, B = Gamma("a", 2.0, 2.0), Gamma("b", 2.0, 2.0)
@@ -17,25 +14,6 @@ ODD, EVEN = ([0.0, 1.0, 0.0], [1.0, 0.0, 2.0])
 def shape(first: list[float], second: list[float]) -> Gamma:
     parts = [Constant(each, dims="doc") * node for each, node in ((first, A), (second, B))]
     return Gamma("theta", parts[0] + parts[1], 1.0, dims=("doc", "term"))
-
-
-@pytest.mark.parametrize(
-    ("first", "second", "expected"),
-    [(ODD, EVEN, True), (ODD, ODD, False), (ODD, [1.0, 0.0, 0.0], False), (EVEN, ODD, True)],
-)
-def test_where_one_is_zero_the_other_must_not_be(
-    first: list[float], second: list[float], expected: bool
-) -> None:
-    assert leave_no_gap(lower(shape(first, second), "shape").terms) is expected
-
-
-def test_a_sum_over_a_dim_is_positive_if_one_summand_is() -> None:
-    loadings = Constant(np.array([[0.0, 1.0], [1.0, 0.0]]), dims=("doc", "k"))
-    weights = Gamma("w", 1.0, 1.0, dims="k")
-    x = Poisson("x", loadings @ weights, dims="doc")
-    assert leave_no_gap(lower(x, "rate").terms)
-    holes = Constant(np.array([[0.0, 1.0], [0.0, 0.0]]), dims=("doc", "k"))
-    assert not leave_no_gap(lower(Poisson("x", holes @ weights, dims="doc"), "rate").terms)
 
 
 def test_a_network_with_complementary_zeros_is_sampled_rightly() -> None:

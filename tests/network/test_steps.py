@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 
 import pgbn
-from pgbn.network.reads import CountsRead, Read
-from pgbn.network.steps import Stale, Step, is_current, steps_of
+from pgbn.network.reads import Read
+from pgbn.network.steps import Step, steps_of
 from pgbn.network.wiring import Wiring
 from tests.helpers.models import pgbn as belief_network
+from tests.helpers.normal_networks import belief
 
 
 def test_what_the_steps_of_a_deep_network_read_and_marginalise():
@@ -48,33 +49,6 @@ def test_counts_drawn_given_a_value_are_stale_once_it_is_redrawn() -> None:
         net.with_order(["counts(x)", "counts(noisy)", "noisy", "g"])
 
 
-@pytest.mark.parametrize(
-    ("read", "stale", "current"),
-    [
-        (Read("theta"), {}, True),
-        (Read("theta"), {"theta": frozenset()}, False),
-        (Read("theta", frozenset({"topic"})), {"theta": frozenset({"topic"})}, True),
-        (Read("theta", frozenset({"doc"})), {"theta": frozenset({"topic"})}, False),
-        (Read("theta"), {"theta": frozenset({"topic"})}, False),
-        (CountsRead("counts(x)", slot="rate"), {"counts(x)": frozenset({"rate"})}, True),
-        (CountsRead("counts(x)", slot="noise"), {"counts(x)": frozenset({"rate"})}, False),
-    ],
-)
-def test_is_current(read: Read, stale: Stale, current: bool) -> None:
-    assert is_current(read, stale) is current
-
-
-def test_names_and_order_of_the_steps() -> None:
-    """Counts from the data up, then the values in the order of the graph."""
-    steps = steps_of(pgbn.zoo.pgbn([3, 2]).wiring)
-    assert list(steps) == [
-        "counts(x)", "counts(theta1)", "counts(theta2)", "counts(r)",
-        "phi1", "phi2", "gamma0", "c0", "r", "c3", "theta2", "p2", "theta1",
-    ]  # fmt: skip
-    assert [step.upward for step in steps.values()] == [True] * 4 + [False] * 9
-    assert {step.node for step in steps.values()} >= {"x", "phi1"}
-
-
 def test_a_step_that_reads_less_leaves_others_to_be_drawn_on_demand() -> None:
     def without_theta(wiring: Wiring, step: Step) -> Step:
         if step.name != "counts(x)":
@@ -87,8 +61,34 @@ def test_a_step_that_reads_less_leaves_others_to_be_drawn_on_demand() -> None:
     assert "counts(x) [by hand]: " in str(steps["counts(x)"])
 
 
-def test_text_of_a_step() -> None:
-    step = Step("c", "c", False, frozenset({Read("r", frozenset({"k"})), Read("a")}), {}, "E")
-    assert str(step) == "c: E\n      reads a, sum of r; marginalises -"
-    assert "c [on demand]: E" in str(replace(step, on_demand=True))
-    assert "marginalises theta" in str(replace(step, marginalises={"theta": frozenset()}))
+def test_all_else_in_a_predictor_is_read() -> None:
+    reads = {step.name: {read.name for read in step.reads} for step in belief().schedule}
+    assert reads["w"] == {"b", "counts(h)", "g"}
+    assert reads["b"] == {"w", "counts(h)", "g"}
+    assert reads["g"] == {"w", "b", "counts(h)", "g", "pi"}  # bits begin from their value
+    assert reads["counts(h)"] == {"w", "b", "g", "h"}
+
+
+def test_joint_draws_are_local_along_their_other_dims() -> None:
+    steps = {step.name: step for step in belief().schedule}
+    assert steps["g"].local("doc")
+    assert not steps["w"].local("doc")
+    assert steps["w"].local("topic")
+
+
+def test_a_recursion_reads_its_own_row_before() -> None:
+    network = pgbn.zoo.pgds(2)
+    reads = network.wiring.reads
+    assert reads.of_slot(network["theta"], "shape") == {Read("pi"), Read("nu"), Read("theta")}
+    assert Read("theta") not in reads.of_exposure(network["theta"], "shape")
+
+
+def test_a_known_array_that_rows_look_up_is_no_read() -> None:
+    """Its place in a step would be that of a node called constant."""
+    group = pgbn.Categories("group", dims="doc", of="team", values=[1, 0, 1])
+    known = pgbn.Constant([0.5, 2.0], dims="team")
+    scale = pgbn.Gamma("s", 1.0, 1.0, dims="team")
+    network = pgbn.Network(
+        pgbn.Poisson("x", (known * scale)[group], dims=("doc", "term")), sizes={"term": 2}
+    )
+    assert all(read.name != "constant" for step in network.schedule for read in step.reads)

@@ -5,21 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pgbn import Gamma, Network, Poisson, Self, Shift
 from pgbn.network.sumproduct import (
     ConstantArray,
-    FirstRow,
-    NodeValue,
     Operand,
-    PreviousRow,
-    RuleExposure,
-    SumProduct,
-    first_row,
-    in_words,
-    operand_of,
     reduce_product,
 )
-from pgbn.network.terms import ALWAYS, FIRST, Factor, Polynomial, Term
 
 
 def named(name: str, *dims: str, simplex: tuple[str, ...] = ()) -> Operand:
@@ -55,60 +45,6 @@ def test_reduce_product(
     assert found.coefficient == 2.0
     assert [operand.name for operand in found.operands] == left
     assert (found.dims, found.summed, found.repeated) == (dims, summed, repeated)
-
-
-@pytest.mark.parametrize(
-    ("product", "one"),
-    [
-        (reduce_product(1.0, [PHI, PI], ("topic", "term")), True),
-        (reduce_product(2.0, [], ()), False),
-        (reduce_product(1.0, [], ("doc",)), False),
-        (reduce_product(1.0, [DELTA], ()), False),
-    ],
-)
-def test_is_one(product: SumProduct, one: bool) -> None:
-    assert product.is_one is one
-
-
-@pytest.mark.parametrize(
-    ("products", "words"),
-    [
-        ([reduce_product(1.0, [], ())], "1"),
-        ([reduce_product(2.0, [THETA], ("doc",))], "Σ_doc 2 · theta"),
-        ([reduce_product(1.0, [DELTA], ("topic",))], "size of topic · delta"),
-        ([reduce_product(1.0, [DELTA], ()), reduce_product(0.5, [], ())], "delta + 0.5"),
-        (
-            [reduce_product(1.0, [RuleExposure(name="theta", dims=("doc",), slot="shape")], ())],
-            "exposure(theta.shape)",
-        ),
-    ],
-)
-def test_in_words(products: list[SumProduct], words: str) -> None:
-    assert in_words(products) == words
-
-
-def test_operands_of_factors() -> None:
-    constant = operand_of(Factor("constant", ("doc",), constant=np.array([1.0, 2.0])))
-    assert isinstance(constant, ConstantArray)
-    assert constant.value.tolist() == [1.0, 2.0]
-    value = operand_of(Factor("theta", ("d", "k"), ("doc", "topic"), simplex=("k",)))
-    assert isinstance(value, NodeValue)
-    assert (value.name, value.dims, value.own_dims) == ("theta", ("d", "k"), ("doc", "topic"))
-    assert value.simplex == ("k",)
-    owner = Gamma("theta", Shift(Self(), along="t", initial=1.0), 1, dims="t")
-    before = operand_of(Factor("self", ("t",), ("t",), previous=True), owner)
-    assert isinstance(before, PreviousRow)
-    assert before.name == "theta"
-
-
-def test_the_initial_value_counts_in_the_first_row() -> None:
-    theta = Gamma("theta", Shift(Self(), along="t", initial=1.0) + 0.5, 1, dims="t")
-    assert Network(Poisson("x", theta, dims="t"))
-    polynomial = Polynomial((Term(1.0, (), phase=FIRST), Term(0.5, (), phase=ALWAYS)), "t")
-    (mark,) = first_row(theta, polynomial, polynomial.terms[0])
-    assert isinstance(mark, FirstRow)
-    assert mark.dims == ("t",)
-    assert first_row(theta, polynomial, polynomial.terms[1]) == ()
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ from pgbn import (
     Shift,
 )
 from pgbn.network.lowering import lower
-from pgbn.network.terms import ALWAYS, FIRST, LATER, Polynomial
+from pgbn.network.terms import ALWAYS, FIRST, LATER
 from pgbn.nodes.expression import Expression
 from tests.helpers.refusals import Case, check_refused
 from tests.helpers.small_networks import chain, gamma, phi, poisson, square, theta
@@ -187,25 +187,6 @@ def test_normal_forms(rate: Expression, expected: list[Any]) -> None:
     assert normal_form(rate) == expected
 
 
-def test_a_factor_keeps_its_own_names_of_dims() -> None:
-    node = phi().rename(topic="doc")
-    (term,) = lower(Poisson("x", node, dims=("doc", "term")), "rate").terms
-    (factor,) = term.factors
-    assert (factor.dims, factor.own_dims) == (("doc", "term"), ("topic", "term"))
-    assert factor.simplex == ("term",)
-    assert term.dims == ("doc", "term")
-
-
-def test_a_polynomial_knows_its_nodes_and_whether_it_is_plain() -> None:
-    def form(rate: Expression) -> Polynomial:
-        return lower(Poisson("x", rate, dims=("doc", "term")), "rate")
-
-    assert form(A @ B + gamma("g")).names == ("a", "b", "g")
-    assert form(2.0 * gamma("g") * gamma("h")).is_plain
-    assert not form(A @ B).is_plain
-    assert not form(gamma("g") + 1.0).is_plain
-
-
 def test_the_terms_of_a_shift_have_phases() -> None:
     shape = Shift(2.0 * Self(), along="doc", initial=gamma("nu")) + 0.5
     polynomial = lower(gamma("g", shape, dims="doc"), "shape")
@@ -221,18 +202,12 @@ def test_the_terms_of_a_shift_have_phases() -> None:
     assert not polynomial.is_plain
 
 
-def test_a_vector_of_a_simplex_needs_no_name() -> None:
-    (term,) = lower(Dirichlet("d", [1.0, 2.0], over="k"), "concentration").terms
-    assert term.factors[0].dims == ("k",)
-
-
 def test_a_slot_that_is_not_given_may_be_zero() -> None:
     node = Multinomial("x", Dirichlet("d", 1, over="k"), over="k")
     assert [term.coefficient for term in lower(node, "total").terms] == [0.0]
 
 
 AUTHOR = pgbn.Categories("author", dims="doc", of="writer")
-PEN = gamma("pen", dims=("writer", "k"))
 
 INDEXED: dict[str, Case] = {
     "another dim": (
@@ -263,15 +238,3 @@ INDEXED: dict[str, Case] = {
 @pytest.mark.parametrize("case", INDEXED)
 def test_indexes_that_are_refused(case: str) -> None:
     check_refused(*INDEXED[case])
-
-
-def test_an_index_puts_its_dims_in_the_place_of_one() -> None:
-    x = Poisson("x", (2.0 * PEN @ gamma("c", dims="k"))[AUTHOR].rename(doc="d"), dims=("d", "term"))
-    (term,) = lower(x, "rate").terms
-    pen, other = term.factors
-    assert (term.coefficient, term.contracted) == (2.0, ("k",))
-    assert (pen.dims, pen.own_dims, pen.entries) == (("d", "k"), ("doc", "k"), ("writer", "k"))
-    assert [(each.name, each.dim, each.dims) for each in pen.lookups] == [
-        ("author", "writer", ("doc",))
-    ]
-    assert not other.lookups

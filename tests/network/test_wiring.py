@@ -19,7 +19,6 @@ from pgbn import (
     Self,
     Shift,
 )
-from pgbn.network.wiring import Wiring
 from pgbn.testing import geweke
 from tests.helpers.refusals import Case, check_refused
 from tests.helpers.small_networks import gamma, odds, phi, poisson, theta, two_modalities
@@ -157,17 +156,6 @@ def test_a_rate_that_can_be_zero_is_refused(build) -> None:
         along(build(pgbn.Bernoulli("h", 0.5, dims="d")))
 
 
-def test_a_concentration_needs_a_positive_part() -> None:
-    gate = pgbn.Bernoulli("h", 0.5, dims="k")
-    e = pgbn.Gamma("e", 2, 2)
-    with pytest.raises(pgbn.NetworkError, match="p: concentration"):
-        pgbn.Network(pgbn.Multinomial("x", pgbn.Dirichlet("p", gate * e, over="k"), over="k"))
-    network = pgbn.Network(
-        pgbn.Multinomial("x", pgbn.Dirichlet("p", gate * e + 0.3, over="k"), over="k", total=6)
-    )
-    assert geweke(network, {"k": 3}, replicates=4_000, sweeps=5).worst < 4
-
-
 def test_a_type_says_with_which_slot_it_is_zero() -> None:
     class SwitchedGamma(pgbn.Gamma):
         tag = "test_switched_gamma"
@@ -205,30 +193,6 @@ def test_a_constant_of_zero_has_a_remedy() -> None:
     rate = pgbn.Gamma("c", 2, 2) * pgbn.Constant([0.0, 1.0], dims="d")
     with pytest.raises(NetworkError, match=r"t: rate .* positive; make its constants positive"):
         Network(pgbn.Poisson("x", pgbn.Gamma("t", 2, rate, dims="d"), dims="d"))
-
-
-@pytest.mark.parametrize(
-    ("name", "zero"), [("h", True), ("off", True), ("on", False), ("g", False)]
-)
-def test_what_may_be_zero(name: str, zero: bool) -> None:
-    off = gamma("off", Bernoulli("h", 0.5, dims="doc") * gamma("r"), dims="doc")
-    on = gamma("on", Bernoulli("k", 0.5, dims="doc") + 0.1, dims="doc")
-    network = poisson(off * on * gamma("g") + 1.0)
-    assert network.wiring.may_be_zero(name) is zero
-    assert network.wiring.is_positive(network["x"], "rate")  # by its second term
-
-
-def test_integer_counts() -> None:
-    wiring = pgbn.zoo.pgbn([3, 2]).wiring
-    assert wiring.counts_are_integer("theta1")
-    assert wiring.counts_are_integer("r")
-    assert not wiring.counts_are_integer("c3")  # it hears the shape r
-
-
-def test_a_node_that_nothing_depends_on() -> None:
-    nodes = {node.name: node for node in (gamma("lone"), Poisson("x", 1.0))}
-    with pytest.raises(NetworkError, match="lone: nothing depends on it; leave it out"):
-        Wiring(nodes)
 
 
 def test_constant_loadings_that_sum_to_one_are_an_exposure_of_one() -> None:

@@ -1,7 +1,7 @@
 """Every model of the zoo, by the verbs that all networks have.
 
 The laws are compared elsewhere, for every model too: predictive moments against simulation in
-tests/evaluation/test_log_likelihood.py, rows against brute force there too,
+tests/evaluation/test_prediction.py, rows against brute force in test_row_likelihood.py beside it,
 `infer` against a joint run with the rest given in tests/engine/rows/test_infer.py; both for the
 wider zoo in test_wider_laws.py. Here each model
 is taken through given values, new rows, prediction, held-out data and a run that is stopped.
@@ -19,8 +19,6 @@ import pytest
 import pgbn
 from pgbn import Draws, Event, Network
 from pgbn.evaluation import HeldOut
-from tests.engine.rows import test_infer
-from tests.evaluation import test_log_likelihood
 from tests.helpers.models import sizes_of, zoo_models
 from tests.helpers.wider_models import wider_models
 
@@ -65,14 +63,6 @@ def same(one: Draws, two: Draws) -> None:
     assert one.coords == two.coords
     for name in one:
         np.testing.assert_array_equal(one[name], two[name])
-
-
-def test_the_laws_are_compared_for_every_model() -> None:
-    """The tests that the docstring names leave none out but those that have no such law."""
-    assert {*test_infer.LOCAL, *IN_TIME} == set(MODELS)
-    assert list(test_log_likelihood.MODELS) == list(MODELS)
-    exact = {"lda"}  # a multinomial, compared with exact sums there
-    assert {*test_log_likelihood.BY_ROW, *IN_TIME, *exact, "hdp_lda"} == set(MODELS)
 
 
 def held_node(network: Network) -> str:

@@ -7,9 +7,8 @@ import pytest
 
 import pgbn as pg
 from pgbn import zoo
-from pgbn.errors import DataError, NetworkError
+from pgbn.errors import NetworkError
 from pgbn.nodes.rules.registry import find_link
-from pgbn.training.trained import TrainedNetwork
 from pgbn.zoo import links
 from pgbn.zoo.links import Link, get_link, link_names, register_link, suitable_link
 
@@ -30,11 +29,6 @@ def test_wrong_link(link):
         zoo.pfa(2, link=link)
     with pytest.raises(NetworkError, match=r"modalities\['words'\]"):
         zoo.multimodal([2], {"words": link})
-
-
-def test_a_misspelt_link_gets_a_hint():
-    with pytest.raises(NetworkError, match="Did you mean 'poisson'"):
-        zoo.pgbn([2], link="poison")
 
 
 def test_the_table_says_what_the_nodes_say():
@@ -113,11 +107,3 @@ def test_a_cell_of_a_notebook_may_be_run_again(monkeypatch):
     for takes in ("0 and 1", "yes and no"):
         register_link(Link("new", takes, pg.BernoulliPoisson, latent="truncated_poisson"))
     assert get_link("new").takes == "yes and no"
-
-
-def test_a_trained_network_knows_the_names():
-    phi = (np.full((1, 2), 0.5),)
-    with pytest.raises(
-        DataError, match=r"link='x' must be one of \('poisson', 'bernoulli', 'gamma'"
-    ):
-        TrainedNetwork.of_topics(phi, np.ones(1), np.ones(1), link="x")

@@ -63,7 +63,15 @@ def test_an_order_that_reads_what_is_stale_is_refused(case: str) -> None:
 
 @pytest.mark.parametrize("case", [case for case in WRONG if case.startswith(("deep_pgds", "gp_"))])
 def test_the_joint_distribution_test_sees_it(case: str) -> None:
-    """Others have a bias that takes more replicates: that of dirbn is in test_dirbn."""
+    """Others have a bias that takes more replicates."""
     network, sizes, order = order_of(case)
     wrong = geweke(network, sizes, 6000, 8, seed=1, order=order, unchecked=True)
     assert wrong.worst > 5, wrong
+
+
+@pytest.mark.long
+def test_the_released_order_of_dirbn_is_seen() -> None:
+    network, _, order = order_of("dirbn: rates after the roots, as released")
+    sizes = {"doc": 4, "term": 3}
+    wrong = geweke(network, sizes, 60_000, 10, 1, order=order, unchecked=True)
+    assert wrong.worst > 6, wrong

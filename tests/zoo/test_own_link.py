@@ -7,18 +7,16 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from scipy import stats
 
 import pgbn
 from pgbn import zoo
 from pgbn.errors import DataError, NetworkError, StorageError
 from pgbn.evaluation.perplexity import mean_log_density
-from pgbn.samplers.documents.sweeps import sweep_documents
 from pgbn.samplers.variates.gig import draw_bessel
 from pgbn.samplers.variates.poisson import draw_truncated_poisson
 from pgbn.testing import check_conjugacy, geweke
 from pgbn.zoo import links
-from pgbn.zoo.links import Link, register_link
+from pgbn.zoo.links import register_link
 from tests.helpers.boxes_link import BOXES
 from tests.helpers.documents import TERMS, calibration, draw, model_of, quiet
 from tests.helpers.models import pgbn as mild_pgbn
@@ -49,15 +47,6 @@ def test_the_joint_distribution(depth):
     result = geweke(network, sizes_of(network), 4_000, 6, seed=1)
     assert result.worst < 4, result
     assert not check_conjugacy(network, sizes_of(network)).failures
-
-
-def test_the_density_is_that_of_the_boxes():
-    rate, boxes = np.array([0.0, 0.3, 2.0, 40.0])[:, None], np.arange(200)
-    full = stats.poisson.pmf(2 * boxes, rate)
-    odd = np.where(boxes > 0, stats.poisson.pmf(2 * boxes - 1, rate), 0.0)
-    with np.errstate(divide="ignore"):
-        found = np.exp(BOXES.log_density(boxes, rate, 1.0))
-    np.testing.assert_allclose(found, full + odd, rtol=1e-10, atol=1e-300)
 
 
 def test_it_samples_and_mixes_with_other_links():
@@ -196,16 +185,6 @@ def test_a_wrong_draw_of_counts_is_told(table, latent, error, message):
     register_link(replace(BOXES, name="wrong", latent=latent))
     with pytest.raises(error, match=message):
         pgbn.infer(model_of("wrong"), X[:, :TERMS] + 1, burn_in=1, samples=1)
-
-
-def test_one_kernel_serves_all_links(table):
-    """Its types do not depend on the function: nothing is compiled for another link."""
-    before = len(sweep_documents.signatures)
-    for number in (1, 2):
-        law = {1: lambda rng, value, rate, noise: 1, 2: lambda rng, value, rate, noise: 2}[number]
-        register_link(Link(f"at least {number}", "0 and 1", pgbn.BernoulliPoisson, latent=law))
-        quiet(model_of(f"at least {number}"), (X > 0).astype(int)[:, :TERMS], burn_in=1, samples=1)
-    assert len(sweep_documents.signatures) <= max(before, 1)
 
 
 def test_the_kernel_is_kept_on_disk():

@@ -14,7 +14,7 @@ import pytest
 
 import pgbn
 from pgbn.engine.rows.independent import row_network
-from tests.engine.rows.test_infer import compare
+from tests.helpers.means import difference
 from tests.helpers.prediction import latent_only
 from tests.helpers.wider_models import wider_models
 
@@ -77,7 +77,7 @@ def worst_of_new_rows(case: str, plate: str, burn_in: int, samples: int) -> floa
                         layer1="composed")  # fmt: skip
     assert inferred.draws
     return max(
-        float(np.abs(compare(function(one.astype(float)), function(joint[name][0]))).max())
+        float(np.abs(difference(function(one.astype(float)), function(joint[name][0]))).max())
         for name, one in inferred.draws.items()
         for function in (np.arctan, lambda value: 1 / (1 + value**2))
     )

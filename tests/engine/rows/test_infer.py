@@ -9,7 +9,6 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
 import pgbn
 import pgbn as pg
@@ -25,6 +24,7 @@ from pgbn.engine.rows.infer import (
     row_coords,
 )
 from pgbn.errors import DataError, NetworkError
+from tests.helpers.means import difference
 from tests.helpers.models import sizes_of, zoo_models
 
 MODELS = zoo_models()
@@ -79,15 +79,8 @@ def test_the_law_is_that_of_a_joint_run_with_the_rest_given(case: str) -> None:
     for name in inferred:
         one, two = inferred.draws[name], drawn[name][0]
         for function in (np.log1p, lambda value: value / (1 + value)):
-            z = compare(function(one), function(two))
+            z = difference(function(one), function(two))
             assert np.abs(z).max() < 4.5, (name, z)
-
-
-def compare(one: NDArray[Any], two: NDArray[Any]) -> NDArray[Any]:
-    """The difference of two means of chains in standard errors, by means of 25 batches."""
-    means = [v.reshape(25, -1, *v.shape[1:]).mean(axis=1) for v in (one, two)]
-    error = np.sqrt(sum(m.var(axis=0) / 24 for m in means)) + 1e-9
-    return np.asarray((means[0].mean(axis=0) - means[1].mean(axis=0)) / error)
 
 
 def test_many_draws_bring_their_uncertainty() -> None:
