@@ -134,37 +134,6 @@ def test_networks_of_too_many_nodes_are_refused_at_once() -> None:
     assert len(zoo.pgbn([2] * 20)) > 60
 
 
-# ---- the zoo ----------------------------------------------------------------------------
-
-MODELS: dict[str, Callable[..., Network]] = {
-    "pfa": zoo.pfa, "lda": zoo.lda, "hdp_lda": zoo.hdp_lda, "bnbp": zoo.bnbp, "pgds": zoo.pgds,
-    "gated_pfa": zoo.gated_pfa, "gamma_markov_chain": zoo.gamma_markov_chain,
-}  # fmt: skip
-LAYERED: dict[str, Callable[..., Network]] = {
-    "pgbn": zoo.pgbn, "multimodal": lambda widths, **rest: zoo.multimodal(
-        widths, **{"modalities": {"x": "poisson"}, **rest}),
-}  # fmt: skip
-KEYWORDS = ("eta", "link", "modalities", "c_prior", "gamma0_prior", "total", "alpha", "tau")
-
-
-@campaign(200)
-@given(st.sampled_from(list(MODELS)), odd_or_huge, st.sampled_from(KEYWORDS), odd)
-def test_zoo(name: str, width: Any, keyword: str, value: Any) -> None:
-    import inspect
-
-    known = keyword in inspect.signature(MODELS[name]).parameters
-    fields = {keyword: value} if known else {}
-    attempt(lambda: check_sweep(MODELS[name](width, **fields)), ["width", keyword, "topic"])
-
-
-@campaign(200)
-@given(st.sampled_from(list(LAYERED)), odd | st.lists(odd_or_huge, max_size=3),
-       st.sampled_from(["eta", "modalities", "c_prior", "noise_prior"]), odd)  # fmt: skip
-def test_layered_models(name: str, widths: Any, keyword: str, value: Any) -> None:
-    fields = {keyword: value} if name == "multimodal" or keyword != "modalities" else {}
-    attempt(lambda: check_sweep(LAYERED[name](widths, **fields)), ["widths", keyword, "topic"])
-
-
 # ---- the verbs of a network ---------------------------------------------------------------
 
 VERBS = {

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 
-from pgbn import Categories, Network, NetworkError
+from pgbn import Categories, NetworkError
 from pgbn.network.network import find_categories, known_indexes
-from tests.helpers.categories import AUTHORS, authors, looked_up_pairs
 from tests.helpers.refusals import Case, check_refused
 from tests.helpers.small_networks import gamma, poisson
 
@@ -47,16 +45,3 @@ def test_numbers_that_are_given_come_before_those_declared() -> None:
     declared = Categories("g", dims="doc", of="a", values=[0, 1])
     assert known_indexes({"g": declared}, {})["g"].tolist() == [0, 1]
     assert known_indexes({"g": declared}, {"g": [1, 1]})["g"].tolist() == [1, 1]
-
-
-def test_json_keeps_categories_and_their_numbers() -> None:
-    for network in (authors(), looked_up_pairs()):
-        again = Network.from_json(network.to_json())
-        assert again.to_json() == network.to_json()
-        assert str(again) == str(network)
-        assert {n: a.tolist() for n, a in again.indexes.items()} == {
-            n: a.tolist() for n, a in network.indexes.items()
-        }
-    new = authors().with_indexes(author=[1, 1])
-    assert new.indexes["author"].tolist() == [1, 1]
-    assert np.array_equal(authors().indexes["author"], AUTHORS)

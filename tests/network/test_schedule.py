@@ -177,10 +177,9 @@ def test_refused(name: str) -> None:
     check_refused(*REFUSED[name])
 
 
-def test_the_order_survives_a_change_of_sizes_and_json():
+def test_the_order_survives_a_change_of_sizes():
     network = pgbn(2).with_order(algorithm1(2))
     assert network.with_sizes(doc=3).schedule.names == algorithm1(2)
-    assert type(network).from_json(network.to_json()).schedule.names == algorithm1(2)
 
 
 def test_a_chain_is_drawn_after_the_counts_that_its_rows_pass_back() -> None:

@@ -11,7 +11,6 @@ from scipy import stats
 
 import pgbn
 from pgbn import DataError, Evidence, MissingRuleError, Network, NetworkError, StaleReadError
-from pgbn.explain.graph import augmented
 from pgbn.nodes.base import Array
 from pgbn.samplers import vectorised
 from pgbn.samplers.random import Stream
@@ -104,21 +103,6 @@ def test_results_that_would_be_misread_are_refused(count: Callable[..., Any]) ->
         sweep(own_counts(count), ("i",))
 
 
-def test_one_number_may_come_as_an_array() -> None:
-    class Scaled(pgbn.Observed):
-        rate: pgbn.Slot
-        scale: pgbn.Slot
-
-        def generate(self, stream: Stream, **slots: Any) -> Array:
-            return vectorised.poisson(stream, slots["rate"] * slots["scale"])
-
-    pgbn.evidence_rule(
-        Scaled, "rate", relation="held", exposure=lambda scale: np.full((1, 1, 1, 1), scale)
-    )(lambda value: 1.0 * value)
-    net = Network(Scaled("x", rate=pgbn.Gamma("g", 2, 2, dims="i"), scale=2.0, dims=("i", "j")))
-    assert (net.chain({"x": DATA}).sweep().values["g"] > 0).all()
-
-
 def test_a_wrong_exposure_is_refused() -> None:
     with pytest.raises(DataError, match=rf"for 'rate', <lambda>\(\), returned None; {SHAPE}"):
         sweep(own_counts(lambda value: value, exposure=lambda value: None))
@@ -207,24 +191,6 @@ def test_a_draw_that_reads_another_slot_is_used_before_that_is_redrawn() -> None
     even.with_order(["counts(x)", "h", "g"])
 
 
-def test_what_two_rules_draw_has_two_symbols() -> None:
-    g, h = pgbn.Gamma("g", 2, 2, dims="i"), pgbn.Gamma("h", 2, 2, dims="i")
-    k = pgbn.Gamma("k", 2, 2, dims="i")
-    net = Network(Pair("x", g + k, h, dims=("i", "j")))
-    text = net.explain("latex")
-    first, second = (rf"\ell^{{(x)[\mathrm{{{slot}}}]" for slot in ("first", "second"))
-    for symbol in (f"{first}}}", f"{first}[1]}}", f"{first}[2]}}", f"{second}}}"):
-        assert symbol in text
-    assert r"\hat{q}^{(x)[\mathrm{second}]}" in text
-    assert r"\ell^{(x)}" not in text
-    assert r"\hat{q}^{(x)}" not in text
-    both = Network(Pair("x", g + k, h + pgbn.Gamma("l", 2, 2, dims="i"), dims=("i", "j")))
-    assert {"split(x.first)", "split(x.second)"} <= set(augmented(both))
-    single = Network(Pair("x", g + k, 1.0, dims=("i", "j"))).explain("latex")
-    assert r"\ell^{(x)[1]}" in single  # one rule that draws needs no mark
-    assert "first}]" not in single
-
-
 # ---- rules of all forms together ----------------------------------------------------------
 
 
@@ -263,3 +229,22 @@ def test_linked_counts_and_drawn_counts_together() -> None:
     chain = net.chain({"x": data}, init={"r": [1.0, 2.0], "p": [0.3, 0.6]})
     expected = stats.nbinom([[1.0], [2.0]], [0.7, 0.4]).logpmf(data).sum()
     assert chain.log_likelihood() == pytest.approx(expected)
+
+
+class OwnGate(pgbn.LogitBernoulli):
+    """A logistic gate with its rule again: counts of other kinds may be any numbers."""
+
+    tag: ClassVar[str] = "tests.own_gate"
+
+
+@pgbn.evidence_rule(
+    OwnGate, "logit", relation="held", kind="quadratic", drawn=lambda node: node.axes
+)
+def _logistic(stream: Stream, value: Array, logit: Array) -> Evidence:
+    return Evidence(value - 0.5, vectorised.polya_gamma(stream, logit))
+
+
+def test_counts_of_other_kinds_may_be_any_numbers() -> None:
+    gate = OwnGate("h", pgbn.Normal("b", 0.0, 1.0), dims="i")
+    net = Network(pgbn.Poisson("x", pgbn.Gamma("g", 1.0 * gate, 1.0, dims="i"), dims="i"))
+    assert np.isfinite(net.chain({"x": [0, 3]}).sweep(2).values["b"])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pgbn import Gamma, Network, NetworkError, Pairs, Poisson, distinct, same
+from pgbn import Gamma, NetworkError, Pairs, distinct, same
 
 PHI = Gamma("phi", 1, 1, dims="vertex")
 BOTH = PHI.rename(vertex="i") * PHI.rename(vertex="j")
@@ -25,10 +25,3 @@ def test_built(pairs: Pairs, relation: str, text: str) -> None:
 def test_one_dim_twice() -> None:
     with pytest.raises(NetworkError, match=r"both 'i'.*rename"):
         distinct(BOTH, "i", "i")
-
-
-def test_json() -> None:
-    network = Network(Poisson("x", distinct(BOTH, "i", "j"), dims=("i", "j")))
-    again = Network.from_json(network.to_json())
-    assert str(again) == str(network)
-    assert again.to_json() == network.to_json()

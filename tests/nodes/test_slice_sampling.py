@@ -84,13 +84,6 @@ def test_what_is_broken_fails(wrong: Callable[..., Array]) -> None:
     assert geweke(net, sizes_of(net), 2000, 4).worst > 4
 
 
-def test_a_network_keeps_its_kernels_in_json() -> None:
-    net = SLICED["twice"]()
-    again = Network.from_json(net.to_json())
-    assert again.schedule.names == net.schedule.names
-    assert '"update"' not in Network(Poisson("x", Gamma("g", 1, 1))).to_json()
-
-
 @pytest.mark.parametrize(
     ("build", "words"),
     [

@@ -85,15 +85,6 @@ def test_kernels_of_the_first_layer_leave_own_rules_alone(scores: type[Gamma]) -
             net.chain({"x": X}, layer1=layer1)
 
 
-def test_scores_that_are_a_dirichlet_with_own_rules() -> None:
-    theta = Tilted("theta", 1, over="topic", dims="doc")
-    phi = Dirichlet("phi", 1, over="term", dims="topic")
-    x = pgbn.Multinomial("x", phi @ theta, over="term", dims="doc")
-    chain = Network(x, sizes={"topic": 2}).chain({"x": X}).sweep(5)
-    assert chain.layer1 == "composed"
-    assert np.allclose(chain.values["theta"], 0.5, atol=0.05)
-
-
 def test_a_subclass_with_another_name_keeps_the_kernels() -> None:
     def net(gamma: type[Gamma], dirichlet: type[Dirichlet]) -> Network:
         theta = gamma("theta", Gamma("r", 1, 1, dims="topic"), 1, dims=("doc", "topic"))

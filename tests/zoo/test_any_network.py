@@ -1,15 +1,9 @@
-"""Every model of the zoo, by the verbs that all networks have.
-
-The laws are compared elsewhere, for every model too: predictive moments against simulation in
-tests/evaluation/test_prediction.py, rows against brute force in test_row_likelihood.py beside it,
-`infer` against a joint run with the rest given in tests/engine/rows/test_infer.py; both for the
-wider zoo in test_wider_laws.py. Here each model
-is taken through given values, new rows, prediction, held-out data and a run that is stopped.
-"""
+"""Every model of the zoo, by the methods that all networks have: given values, new rows, prediction,
+held-out data. The laws of new rows and predictions are tested in tests/engine/rows/test_infer.py,
+tests/evaluation and test_wider_laws.py."""
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,7 +11,7 @@ import pandas as pd
 import pytest
 
 import pgbn
-from pgbn import Draws, Event, Network
+from pgbn import Draws, Network
 from pgbn.evaluation import HeldOut
 from tests.helpers.models import sizes_of, zoo_models
 from tests.helpers.wider_models import wider_models
@@ -28,7 +22,6 @@ NETWORKS = MODELS | {name: network for name, (network, _) in WIDER.items()}
 IN_TIME = ("gamma_markov_chain", "pgds")
 # closed gates give held-out cells the probability 0, which is told
 pytestmark = pytest.mark.filterwarnings("ignore:.*probability 0:pgbn.PgbnWarning")
-SHAPE: dict[str, Any] = {"burn_in": 2, "draws": 3, "thin": 2, "chains": 2, "seed": 4}
 
 
 def tiny(network: Network) -> dict[str, int]:
@@ -56,13 +49,6 @@ def frame(network: Network, name: str, value: Any) -> pd.DataFrame:
     """The data of a node with their names."""
     index, columns = (coords_of(network)[dim] for dim in network[name].axes)
     return pd.DataFrame(value, index, columns)
-
-
-def same(one: Draws, two: Draws) -> None:
-    assert (list(one), one.dims, one.attributes) == (list(two), two.dims, two.attributes)
-    assert one.coords == two.coords
-    for name in one:
-        np.testing.assert_array_equal(one[name], two[name])
 
 
 def held_node(network: Network) -> str:
@@ -132,56 +118,3 @@ def check_held_out(network: Network, name: str, data: Any, draws: Draws) -> None
         score = HeldOut(data + 1, network[name])
     score.add_draws(draws)
     assert 1.0 <= score.perplexity() < np.inf
-
-
-ROWS = {"author_topic": "doc", "dirbn": "doc", "dpfa_sbn": "doc", "dynamic_topics": "doc",
-        "hpf": "user", "nbfa": "doc", "poisson_mixture": "doc", "bptf": "a", "tucker": "a"}  # fmt: skip
-
-
-@pytest.mark.parametrize("case", WIDER)
-def test_prediction_and_rows_of_the_wider_language(case: str) -> None:
-    """New rows where they are independent given the rest, words why not elsewhere."""
-    network, data = NETWORKS[case], data_of(NETWORKS[case])
-    draws = network.sample(data, 2, 3, progress=False)
-    name = network.observed[0]
-    tree = draws.to_arviz(predict=[name], log_likelihood=[name])
-    assert tree["posterior_predictive"][name].shape[2:] == data[name].shape
-    assert np.isfinite(tree["log_likelihood"][name]).all()
-    if case in ROWS:
-        known = {**data, **network.indexes}
-        rows = network.infer(known, draws, ROWS[case], burn_in=2, samples=4, keep="draws")
-        assert rows.to_draws().predict(name).shape[2:] == data[name].shape
-    else:
-        plate = network[name].axes[0]
-        with pytest.raises(pgbn.PgbnError, match=rf"{plate}|rows"):
-            network.infer(data, draws, plate)
-
-
-@pytest.mark.parametrize("case", NETWORKS)
-def test_stopped_and_resumed_is_whole(case: str, tmp_path: Path) -> None:
-    """Ctrl-C in either chain; what is loaded knows its network, its data and its names."""
-    network, data = NETWORKS[case], data_of(NETWORKS[case])
-    options: dict[str, Any] = {**SHAPE, "coords": coords_of(network), "progress": False}
-    whole = network.sample(data, **options)
-    stops = iter([3, 11])
-
-    def stop(event: Event) -> None:
-        if event.done == at:
-            raise KeyboardInterrupt
-
-    at = next(stops)
-    with pytest.raises(KeyboardInterrupt):
-        network.sample(data, **options, save=tmp_path / "run", minutes=0, callback=stop)
-    at = next(stops)
-    with pytest.raises(KeyboardInterrupt):
-        pgbn.resume(tmp_path / "run", progress=False, callback=stop)
-    assert pgbn.load(tmp_path / "run").interrupted
-    same(pgbn.resume(tmp_path / "run", progress=False), whole)
-    whole.save(tmp_path / "draws")
-    for folder in ("run", "draws"):
-        loaded = pgbn.load(tmp_path / folder)
-        same(loaded, whole)
-        assert loaded.network.to_json() == network.to_json()
-        for name in network.observed:
-            np.testing.assert_array_equal(loaded.data[name].dense()[0], data[name])
-            np.testing.assert_array_equal(loaded.predict(name), whole.predict(name))

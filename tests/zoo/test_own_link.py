@@ -1,8 +1,5 @@
 """A link that is added in one file outside the package: everything that takes a link takes it."""
 
-import os
-import subprocess
-import sys
 from dataclasses import replace
 
 import numpy as np
@@ -47,14 +44,6 @@ def test_the_joint_distribution(depth):
     result = geweke(network, sizes_of(network), 4_000, 6, seed=1)
     assert result.worst < 4, result
     assert not check_conjugacy(network, sizes_of(network)).failures
-
-
-def test_it_samples_and_mixes_with_other_links():
-    draws = zoo.pgbn([4, 3], link="boxes").sample({"x": X}, 5, 3, seed=0, progress=False)
-    assert draws.mean("phi1").shape == (4, 12)
-    both = zoo.multimodal([3], {"boxes": "boxes", "words": "poisson"})
-    assert "noise_boxes" not in both.nodes
-    both.chain({"boxes": X, "words": X}, threads=1).sweep(2)
 
 
 # ---- training, new rows, synthetic documents ------------------------------------------
@@ -185,22 +174,3 @@ def test_a_wrong_draw_of_counts_is_told(table, latent, error, message):
     register_link(replace(BOXES, name="wrong", latent=latent))
     with pytest.raises(error, match=message):
         pgbn.infer(model_of("wrong"), X[:, :TERMS] + 1, burn_in=1, samples=1)
-
-
-def test_the_kernel_is_kept_on_disk():
-    """A process that infers with a link from outside loads the kernel that another one compiled."""
-    program = """
-import warnings; warnings.simplefilter("ignore")
-from pgbn.samplers.documents.sweeps import sweep_documents
-from tests.helpers import boxes_link
-from tests.helpers.documents import model_of, quiet
-import numpy as np
-quiet(model_of("boxes"), np.ones((2, 8), int), burn_in=1, samples=1)
-print(sum(sweep_documents.stats.cache_misses.values()))
-"""
-    found = []
-    for _ in range(2):
-        done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True,
-                              check=True, env=dict(os.environ))  # fmt: skip
-        found.append(done.stdout.strip())
-    assert found[-1] == "0"

@@ -11,7 +11,7 @@ import pytest
 import pgbn
 from pgbn import DataError, Gamma, MissingRuleError, Network, NetworkError, Poisson
 from pgbn.nodes.base import Array
-from pgbn.nodes.rules.registry import begins_from_value, find_draw, kernel_of, kinds_received
+from pgbn.nodes.rules.registry import begins_from_value, find_draw
 from pgbn.samplers import vectorised
 from pgbn.samplers.random import Stream
 from pgbn.testing import geweke
@@ -74,43 +74,6 @@ def test_what_begins_from_its_value_is_not_integrated_out(build: Callable[..., G
     theta = build(shape=Gamma("a", 2, 2, update="slice"), rate=2.0, dims="i")
     names = Network(Poisson("x", theta, dims="i")).schedule.names
     assert sorted(names) == ["a", "counts(x)", "theta"]
-
-
-def test_a_kernel_by_name() -> None:
-    calls = []
-
-    class Named(Gamma):
-        pass
-
-    @pgbn.kernel_rule(Named, name="mine")
-    def mine(stream: Stream, value: Array, log_conditional: Any) -> Array:
-        calls.append(log_conditional(value))
-        return value
-
-    chosen, plain = Named("g", 1, 1, dims="i", update="mine"), Named("h", 1, 1, dims="i")
-    rule = kernel_of(chosen)
-    assert rule is not None
-    assert rule.name == "mine"
-    assert kernel_of(plain) is None
-    assert kinds_received(chosen) == ()
-    assert kinds_received(plain) == ("poisson",)
-    assert find_draw(plain).node is Gamma
-    Network(Poisson("x", chosen + plain, dims="i")).chain({"x": np.ones(3, int)}).sweep()
-    assert calls[0].shape == (1, 1, 1, 3)
-
-
-def test_a_rule_of_a_closer_type_comes_first() -> None:
-    class Dense(Gamma):
-        pass
-
-    class Conjugate(Dense):
-        pass
-
-    pgbn.kernel_rule(Dense)(lambda value, log_conditional: value)
-    assert kernel_of(Conjugate("g", 1, 1)) is not None
-    pgbn.draw_rule(Conjugate)(lambda count, exposure, shape, rate: {"shape": shape + count})
-    assert kernel_of(Conjugate("g", 1, 1)) is None
-    assert find_draw(Conjugate("g", 1, 1)).node is Conjugate
 
 
 @pytest.mark.parametrize(
