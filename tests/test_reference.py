@@ -185,8 +185,7 @@ def nothing_random(monkeypatch: pytest.MonkeyPatch) -> None:
     for name, function in FIXED.items():
         monkeypatch.setattr(vectorised, name, function)
     monkeypatch.setattr("pgbn.nodes.normal.joint_normal", _joint_mean)
-    for module in ("bernoulli", "logit_bernoulli"):
-        monkeypatch.setattr(f"pgbn.nodes.{module}.binary_field", _joint_bits)
+    monkeypatch.setattr("pgbn.nodes.bernoulli.binary_field", _joint_bits)
 
 
 def engine_chain(network: pgbn.Network, sizes: dict[str, int]) -> Chain:

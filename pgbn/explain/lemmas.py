@@ -14,16 +14,12 @@ from importlib.resources import files
 from pgbn.explain.document import Block, Equations, Heading, Items, Paragraph
 from pgbn.explain.notation import Notation
 from pgbn.nodes.base import Node
-from pgbn.nodes.bernoulli import Bernoulli
+from pgbn.nodes.bernoulli import Bernoulli, LogitBernoulli
 from pgbn.nodes.dirichlet import Dirichlet
 from pgbn.nodes.gamma import Gamma
-from pgbn.nodes.log_normal import LogNormal
-from pgbn.nodes.logit_bernoulli import LogitBernoulli
 from pgbn.nodes.multinomial import Multinomial
-from pgbn.nodes.normal import Normal
-from pgbn.nodes.observed_normal import ObservedNormal
-from pgbn.nodes.poisson_gamma import PoissonGamma
-from pgbn.nodes.randomised_gamma import RandomisedGamma
+from pgbn.nodes.normal import LogNormal, Normal, ObservedNormal
+from pgbn.nodes.poisson_gamma import PoissonGamma, RandomisedGamma
 from pgbn.nodes.rules.registry import find_link
 from pgbn.nodes.rules.types import QUADRATIC, DrawRule, EvidenceRule
 

@@ -1,7 +1,7 @@
-"""The node types: one file each, with its specification and its rules."""
+"""The node types: each with its specification and its rules."""
 
 from pgbn.nodes.base import Latent, Node, Observed, node_types
-from pgbn.nodes.bernoulli import Bernoulli
+from pgbn.nodes.bernoulli import Bernoulli, LogitBernoulli
 from pgbn.nodes.bernoulli_poisson import BernoulliPoisson
 from pgbn.nodes.beta import Beta, BetaOdds
 from pgbn.nodes.categorical import Categorical
@@ -11,15 +11,11 @@ from pgbn.nodes.expression import Constant, Mix, Product, Rename, Slot, Sum
 from pgbn.nodes.gamma import Gamma
 from pgbn.nodes.hidden_poisson import HiddenPoisson
 from pgbn.nodes.index import Categories, Index
-from pgbn.nodes.log_normal import LogNormal
-from pgbn.nodes.logit_bernoulli import LogitBernoulli
 from pgbn.nodes.multinomial import Multinomial
-from pgbn.nodes.normal import Normal
-from pgbn.nodes.observed_normal import ObservedNormal
+from pgbn.nodes.normal import LogNormal, Normal, ObservedNormal
 from pgbn.nodes.pairs import Pairs, distinct, same
 from pgbn.nodes.poisson import Poisson
-from pgbn.nodes.poisson_gamma import PoissonGamma
-from pgbn.nodes.randomised_gamma import RandomisedGamma
+from pgbn.nodes.poisson_gamma import PoissonGamma, RandomisedGamma
 from pgbn.nodes.rules.registry import (
     counts_are_data,
     draw_rule,

@@ -1,4 +1,4 @@
-"""Bernoulli: a gate, 0 or 1, that multiplies a shape."""
+"""Bernoulli: a gate, 0 or 1, that multiplies a shape; LogitBernoulli: one with log odds."""
 
 from __future__ import annotations
 
@@ -11,28 +11,33 @@ from scipy.special import xlog1py, xlogy
 from pgbn.nodes.base import Array, Latent, check_probability
 from pgbn.nodes.expression import Slot
 from pgbn.nodes.rules.registry import draw_rule, evidence_rule, kernel_rule
-from pgbn.nodes.rules.types import QUADRATIC
+from pgbn.nodes.rules.types import QUADRATIC, Evidence
 from pgbn.samplers import vectorised
 from pgbn.samplers.elementwise import exp_of, log1p_of, log_of
 from pgbn.samplers.linear_regression import binary_field
 from pgbn.samplers.random import Stream
 
 
-class Bernoulli(Latent):
-    """h ~ Bern(π), used as a factor: a gamma of shape h·r is switched off where h = 0."""
+class _Gate(Latent):
+    """What the two have in common: a value of 0 or 1."""
 
-    tag: ClassVar[str] = "bernoulli"
     support: ClassVar[str] = ""
-    positional: ClassVar[tuple[str, ...]] = ("probability",)
     has_zeros: ClassVar[bool] = True
-
-    probability: Slot
-
-    _range = field_validator("probability")(check_probability)
 
     def refuses(self, value: Array) -> str | None:
         bad = value[(value != 0) & (value != 1)]
         return f"has the value {bad.flat[0]:g}; a gate is 0 or 1" if bad.size else None
+
+
+class Bernoulli(_Gate):
+    """h ~ Bern(π), used as a factor: a gamma of shape h·r is switched off where h = 0."""
+
+    tag: ClassVar[str] = "bernoulli"
+    positional: ClassVar[tuple[str, ...]] = ("probability",)
+
+    probability: Slot
+
+    _range = field_validator("probability")(check_probability)
 
     def generate(self, stream: Stream, **slots: Any) -> Array:
         return vectorised.bernoulli(stream, slots["probability"])
@@ -43,6 +48,31 @@ class Bernoulli(Latent):
 
     def formula(self, **slots: str) -> str:
         return rf"\mathrm{{Bern}}({slots['probability']})"
+
+
+class LogitBernoulli(_Gate):
+    """h ~ Bern(σ(ψ)), σ(ψ) = 1/(1 + e^{−ψ}), a gate with the log odds ψ = ``logit``.
+
+    As a factor it switches off, as `pgbn.Bernoulli` does; in the logit of another one it is a unit
+    of a sigmoid belief network. The normal nodes in its logit are drawn given Pólya-gamma
+    variables, ω ~ PG(1, ψ), with which its likelihood is e^{(h − ½)ψ − ½ωψ²}.
+    """
+
+    tag: ClassVar[str] = "logit_bernoulli"
+    positional: ClassVar[tuple[str, ...]] = ("logit",)
+    real_slots: ClassVar[tuple[str, ...]] = ("logit",)
+
+    logit: Slot
+
+    def generate(self, stream: Stream, **slots: Any) -> Array:
+        return vectorised.bernoulli(stream, 1.0 / (1.0 + exp_of(-np.asarray(slots["logit"]))))
+
+    def log_density(self, value: Array, **slots: Any) -> Array:
+        logit = np.asarray(slots["logit"])
+        return -np.logaddexp(0.0, np.where(value > 0, -logit, logit))
+
+    def formula(self, **slots: str) -> str:
+        return rf"\mathrm{{Bern}}\bigl(\sigma({slots['logit']})\bigr)"
 
 
 evidence_rule(
@@ -81,3 +111,45 @@ def _posterior(count: Array, exposure: Array, probability: Array) -> dict[str, A
 def _bits(stream: Stream, value: Array, count: Array, exposure: Array, probability: Array) -> Array:
     log_odds = log_of(probability) - log1p_of(-probability)
     return binary_field(stream, exposure, count, log_odds, value)
+
+
+def _log_probability(drawn: Evidence, logit: Array) -> Array:
+    """ln p(ω | ψ) = ln cosh(ψ/2) − ½ωψ² + a function of ω alone."""
+    return np.logaddexp(0.5 * logit, -0.5 * logit) - 0.5 * drawn.exposure * logit**2
+
+
+@evidence_rule(
+    LogitBernoulli,
+    "logit",
+    relation="held",
+    kind=QUADRATIC,
+    drawn=lambda node: node.axes,
+    log_probability=_log_probability,
+    equation=r"\omega \sim \mathrm{PG}(1, \psi),\quad \kappa = h - \tfrac{1}{2}",
+    reference="Polson, Scott & Windle 2013, Pólya-gamma variables",
+)
+def _logistic(stream: Stream, value: Array, logit: Array) -> Evidence:
+    return Evidence(value - 0.5, vectorised.polya_gamma(stream, logit))
+
+
+@draw_rule(
+    LogitBernoulli,
+    equation=r"\mathrm{Bern}\bigl(\sigma(\psi - q)\bigr),\ 1\text{ if } m > 0",
+    reference="Gan et al. 2015",
+)
+def _posterior_of_logit(count: Array, exposure: Array, logit: Array) -> dict[str, Array]:
+    return {"logit": np.where(count > 0, np.inf, logit - exposure)}
+
+
+@kernel_rule(
+    LogitBernoulli,
+    kind=QUADRATIC,
+    equation=r"\mathrm{Bern}\Bigl(\sigma\bigl(\mathrm{logit}_d + \hat{b}_d - \tfrac{1}{2} "
+    r"\hat{A}_{d d} - \sum_{d' \ne d} \hat{A}_{d d'} h_{d'}\bigr)\Bigr)"
+    r"\text{ for one } d \text{ after another}",
+    reference="Gan et al. 2015, bits of a sigmoid belief network given Pólya-gamma variables",
+)
+def _bits_of_logit(
+    stream: Stream, value: Array, count: Array, exposure: Array, logit: Array
+) -> Array:
+    return binary_field(stream, exposure, count, logit, value)

@@ -1,4 +1,4 @@
-"""Normal: a real value with a mean and a PRECISION, in linear predictors; and its data."""
+"""Normal: a real value with a mean and a PRECISION; its data; and its exponential, LogNormal."""
 
 from __future__ import annotations
 
@@ -8,28 +8,48 @@ from typing import Any, ClassVar
 import numpy as np
 from pydantic import field_validator
 
-from pgbn.nodes.base import Array, Latent, Node, check_positive
+from pgbn.nodes.base import Array, Latent, Node, Observed, check_positive
 from pgbn.nodes.expression import Slot
 from pgbn.nodes.rules.registry import evidence_rule, kernel_rule
 from pgbn.nodes.rules.types import QUADRATIC
 from pgbn.samplers import vectorised
+from pgbn.samplers.elementwise import log_of
 from pgbn.samplers.linear_regression import joint_normal
 from pgbn.samplers.random import Stream
 
 
-def normal_log_density(value: Array, mean: Array, precision: Array) -> Array:
-    """ln N(value; mean, 1/precision)."""
-    return np.asarray(0.5 * (np.log(precision) - log(2 * pi) - precision * (value - mean) ** 2))
-
-
-def inverse(latex: str) -> str:
+def _inverse(latex: str) -> str:
     """One over a formula."""
     if latex == "1":
         return latex
     return f"1 / {latex}" if not {" ", "^"} & set(latex) else f"1 / ({latex})"
 
 
-class Normal(Latent):
+class _NormalParameters(Node):
+    """What the three have in common: y ~ N(mean μ, 1/precision τ)."""
+
+    positional: ClassVar[tuple[str, ...]] = ("mean", "precision")
+    positive_slots: ClassVar[tuple[str, ...]] = ("precision",)
+    real_slots: ClassVar[tuple[str, ...]] = ("mean",)
+    real: ClassVar[bool] = True
+
+    mean: Slot
+    precision: Slot
+
+    _positive = field_validator("precision")(check_positive)
+
+    def generate(self, stream: Stream, **slots: Any) -> Array:
+        return vectorised.normal(stream, slots["mean"], 1.0 / np.sqrt(slots["precision"]))
+
+    def log_density(self, value: Array, **slots: Any) -> Array:
+        mean, precision = slots["mean"], slots["precision"]
+        return np.asarray(0.5 * (np.log(precision) - log(2 * pi) - precision * (value - mean) ** 2))
+
+    def formula(self, **slots: str) -> str:
+        return rf"\mathrm{{N}}({slots['mean']},\ {_inverse(slots['precision'])})"
+
+
+class Normal(_NormalParameters, Latent):
     """w ~ N(mean μ, 1/precision): τ = ``precision`` is one over the variance.
 
     It is used in linear predictors: the mean of another Normal or LogNormal, the logit of a
@@ -37,45 +57,56 @@ class Normal(Latent):
     """
 
     tag: ClassVar[str] = "normal"
-    positional: ClassVar[tuple[str, ...]] = ("mean", "precision")
-    positive_slots: ClassVar[tuple[str, ...]] = ("precision",)
-    real_slots: ClassVar[tuple[str, ...]] = ("mean",)
-    real: ClassVar[bool] = True
     support: ClassVar[str] = ""
-
-    mean: Slot
-    precision: Slot
-
-    _positive = field_validator("precision")(check_positive)
 
     def refuses(self, value: Array) -> str | None:
         bad = value[~(np.isfinite(value) & (np.abs(value) <= self.largest))]
         return f"has the value {bad.flat[0]:g}; give finite numbers" if bad.size else None
 
-    def generate(self, stream: Stream, **slots: Any) -> Array:
-        return vectorised.normal(stream, slots["mean"], 1.0 / np.sqrt(slots["precision"]))
-
     def begin(self, value: Array) -> Array:
         """Not where a vague prior draws: from numbers such as 1e5 a chain takes long to return."""
         return np.clip(value, -1.0, 1.0)
 
+
+class ObservedNormal(_NormalParameters, Observed):
+    """y ~ N(mean μ, 1/precision), data of any sign: a response, a measurement."""
+
+    tag: ClassVar[str] = "observed_normal"
+
+
+class LogNormal(_NormalParameters, Latent):
+    """a = e^y, y ~ N(mean μ, 1/precision): the exponential of a linear predictor, positive, so that
+    it may be a shape or a rate.
+
+    The larger the ``precision`` τ, the closer ln a is to its mean (its standard deviation is
+    1/√τ), and the more slowly the chain moves.
+    """
+
+    tag: ClassVar[str] = "log_normal"
+    real: ClassVar[bool] = False
+
+    def generate(self, stream: Stream, **slots: Any) -> Array:
+        return vectorised.log_normal(stream, slots["mean"], slots["precision"])
+
+    def begin(self, value: Array) -> Array:
+        return np.clip(value, 0.01, 100.0)
+
     def log_density(self, value: Array, **slots: Any) -> Array:
-        return normal_log_density(value, slots["mean"], slots["precision"])
+        logs = np.log(value)
+        return super().log_density(logs, **slots) - logs
 
     def formula(self, **slots: str) -> str:
-        return rf"\mathrm{{N}}({slots['mean']},\ {inverse(slots['precision'])})"
+        return rf"\exp\, {super().formula(**slots)}"
 
 
-def half_of(value: Array) -> Array | float:
+def _half_of(value: Array) -> Array | float:
     """½ for every entry: what a normal value counts for its precision."""
     return np.full(value.shape, 0.5) if isinstance(value, np.ndarray) else 0.5
 
 
-def tell_mean_and_precision(node: type[Node]) -> None:
-    """The rules of a type whose value is normal: (τx, τ) for the mean, (½, ½(x − μ)²) for the
-    precision."""
+for _node in (Normal, ObservedNormal):
     evidence_rule(
-        node,
+        _node,
         "mean",
         relation="held",
         kind=QUADRATIC,
@@ -84,16 +115,13 @@ def tell_mean_and_precision(node: type[Node]) -> None:
         reference="the likelihood of a normal mean",
     )(lambda value, precision: precision * value)
     evidence_rule(
-        node,
+        _node,
         "precision",
         relation="held",
         exposure=lambda value, mean: 0.5 * (value - mean) ** 2,
         equation=r"(\tfrac{1}{2},\ \tfrac{1}{2} (x - \mu)^2)",
         reference="gamma–normal conjugacy in the precision",
-    )(half_of)
-
-
-tell_mean_and_precision(Normal)
+    )(_half_of)
 
 
 @kernel_rule(
@@ -108,3 +136,33 @@ def _joint(stream: Stream, count: Array, exposure: Array, mean: Array, precision
     matrix = exposure.copy()
     matrix[..., np.arange(size), np.arange(size)] += precision
     return joint_normal(stream, matrix, count + precision * mean)
+
+
+evidence_rule(
+    LogNormal,
+    "mean",
+    relation="held",
+    kind=QUADRATIC,
+    exposure="precision",
+    equation=r"e^{\tau \psi \ln a - \tau \psi^2 / 2}",
+    reference="the likelihood of a normal mean",
+)(lambda value, precision: precision * log_of(value))
+
+evidence_rule(
+    LogNormal,
+    "precision",
+    relation="held",
+    exposure=lambda value, mean: 0.5 * (log_of(value) - mean) ** 2,
+    equation=r"(\tfrac{1}{2},\ \tfrac{1}{2} (\ln a - \mu)^2)",
+    reference="gamma–normal conjugacy in the precision",
+)(_half_of)
+
+
+@kernel_rule(
+    LogNormal,
+    equation=r"p(a) \propto e^{\mathrm{count} \cdot \ln a - \mathrm{exposure} \cdot a - "
+    r"\mathrm{precision} \cdot (\ln a - \mathrm{mean})^2 / 2} / a",
+    reference="a log-concave density of ln a, drawn by rejection",
+)
+def _draw(stream: Stream, count: Array, exposure: Array, mean: Array, precision: Array) -> Array:
+    return vectorised.log_normal(stream, mean, precision, count, exposure)

@@ -10,9 +10,8 @@ import numpy as np
 import pytest
 
 import pgbn
-from pgbn import Evidence, StaleReadError
+from pgbn import Evidence, LogitBernoulli, StaleReadError
 from pgbn.engine.compile import quadratic
-from pgbn.nodes.logit_bernoulli import LogitBernoulli
 from pgbn.samplers import vectorised
 from pgbn.samplers.random import Stream
 from pgbn.testing import geweke
