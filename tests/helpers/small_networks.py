@@ -4,24 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pgbn import BetaOdds, Dirichlet, Gamma, Network, Poisson, Product
-
-__all__ = [
-    "chain",
-    "deep",
-    "gamma",
-    "odds",
-    "phi",
-    "poisson",
-    "rates_of_documents",
-    "sized",
-    "square",
-    "theta",
-    "topics_of_gammas",
-    "two_kinds",
-    "two_modalities",
-    "words_and_sizes",
-]
+from pgbn import BetaOdds, Dirichlet, Gamma, Multinomial, Network, Poisson, Product, distinct
 
 
 def gamma(name: str = "g", shape: Any = 1.0, rate: Any = 1.0, **fields: Any) -> Gamma:
@@ -100,3 +83,17 @@ def words_and_sizes() -> Network:
     words = Poisson("x", phi() @ scores, dims=("doc", "term"))
     sizes = Poisson("y", Gamma("size", 1.0, 1.0, dims="doc"), dims="doc")
     return Network(words, sizes, sizes={"topic": 2})
+
+
+def graph(node: Any, **options: Any) -> Network:
+    """x_ij ~ Pois(φ_i φ_j) for i < j."""
+    pairs = node.rename(vertex="i") * node.rename(vertex="j")
+    return Network(Poisson("x", distinct(pairs, "i", "j", **options), dims=("i", "j")))
+
+
+def vertices(shape: Any = 1.0, rate: Any = 1.0) -> Gamma:
+    return Gamma("phi", shape, rate, dims="vertex")
+
+
+def multinomial(total: Any) -> Network:
+    return Network(Multinomial("x", Dirichlet("p", 1, over="k"), over="k", dims="d", total=total))

@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 import pgbn as pg
-from pgbn.errors import NetworkError
 from pgbn.network.layers import Units, compare, global_nodes, nodes_above, summed_nodes
 from tests.helpers.own_family import MULTIMODAL, own_family
 
@@ -53,13 +52,3 @@ def test_what_stands_above_and_what_rows_share() -> None:
     assert set(global_nodes(network, ["doc"])) == {
         "mass", "slowness", "weight", "links2", "eta", "topics", "background", "effects",
     }  # fmt: skip
-
-
-def test_networks_that_do_not_differ_by_a_unit() -> None:
-    first = pg.zoo.pgbn([4])
-    with pytest.raises(NetworkError, match="no dim is longer when the top layer has 5 units"):
-        compare(first, pg.zoo.pgbn([4]), 4)
-    with pytest.raises(NetworkError, match=r"'topic1' has 4 entries where .* and 6 for 5"):
-        compare(first, pg.zoo.pgbn([6]), 4)
-    with pytest.raises(NetworkError, match="its nodes or their dims are others"):
-        compare(first, pg.zoo.pgbn([5, 5]), 4)

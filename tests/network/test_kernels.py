@@ -12,8 +12,6 @@ from pgbn import (
     MissingRuleError,
     Network,
     Poisson,
-    Self,
-    Shift,
     StaleReadError,
     distinct,
     kernel_rule,
@@ -49,15 +47,6 @@ def redraw(stream: Any, count: Any, exposure: Any, shape: Any, rate: Any) -> Any
 def test_which_entries_depend_on_each_other(name: str, node: str, dims: tuple[str, ...]) -> None:
     net = SLICED[name]()
     assert coupled_dims(net.wiring.connections, net[node]) == dims
-
-
-def test_a_chain_is_refused() -> None:
-    theta = Gamma("theta", Shift(Self(), along="t", initial=1.0), 1, dims="t", update="slice")
-    with pytest.raises(
-        MissingRuleError,
-        match=r"theta is drawn by a kernel.*but shape holds a Shift.*theta_t2 = Gamma\('theta_t2'",
-    ):
-        Network(Poisson("x", theta, dims="t"))
 
 
 def test_a_kernel_for_all_entries_at_once_is_refused_where_they_are_drawn_in_turn() -> None:

@@ -7,12 +7,10 @@ import re
 import numpy as np
 import pytest
 
-from pgbn import NetworkError, StaleReadError, zoo
+from pgbn import StaleReadError, zoo
 from pgbn.network.reads import Read
 from pgbn.network.schedule import Freshness, check_order
 from tests.helpers.models import algorithm1, interleaved, pgbn, zoo_models
-from tests.helpers.refusals import Case, check_refused
-from tests.helpers.small_networks import deep, sized
 
 MODELS = zoo_models()
 DEPTHS = [1, 2, 3, 4]
@@ -158,23 +156,6 @@ def test_counts_redrawn_make_those_above_stale():
         StaleReadError, match=r"phi2 conditions on counts\(theta1\), .*: counts\(x\)"
     ):
         pgbn(2).with_order([*order[:at], "counts(x)", *order[at:]])
-
-
-REFUSED: dict[str, Case] = {
-    "unknown step": (lambda: sized({}).with_order(["q"]), NetworkError, ["'q'", "counts(x)"]),
-    "a step left out": (lambda: sized({}).with_order([]), NetworkError, ["missing", "counts(x)"]),
-    "order of numbers": (lambda: sized({}).with_order([None]), NetworkError, ["'None'"]),
-    "stale": (
-        lambda: deep().with_order(["counts(x)", "counts(theta)", "r", "c", "theta"]),
-        StaleReadError,
-        ["c conditions on theta", "stale", "r was drawn with theta integrated out", "move c"],
-    ),
-}
-
-
-@pytest.mark.parametrize("name", REFUSED)
-def test_refused(name: str) -> None:
-    check_refused(*REFUSED[name])
 
 
 def test_the_order_survives_a_change_of_sizes():

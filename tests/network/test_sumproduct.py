@@ -5,11 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pgbn.network.sumproduct import (
-    ConstantArray,
-    Operand,
-    reduce_product,
-)
+from pgbn.network.sumproduct import ConstantArray, Operand, reduce_product
 
 
 def named(name: str, *dims: str, simplex: tuple[str, ...] = ()) -> Operand:

@@ -9,16 +9,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from pgbn import (
-    Categorical,
-    DataError,
-    Dirichlet,
-    Gamma,
-    MissingRuleError,
-    Network,
-    NetworkError,
-    Poisson,
-)
+from pgbn import Categorical, DataError, Dirichlet, Gamma, Network, Poisson
 from pgbn.nodes.base import Array
 from pgbn.nodes.categorical import choices
 from pgbn.samplers import vectorised
@@ -53,13 +44,6 @@ def test_without_its_prior_it_fails() -> None:
     assert geweke(net, states_of(net), 1500, 5).worst > 4
 
 
-def test_choices_that_depend_on_each_other_are_refused() -> None:
-    z = Categorical("z", Dirichlet("pi", 1.0, over="k"), over="k", dims=("d", "e"))
-    rate = Gamma("rate", 1, 1, dims=("k", "e"))
-    with pytest.raises(MissingRuleError, match=r"z: .* along \('e',\) they depend on each other"):
-        Network(Poisson("x", z @ rate, dims="d"))
-
-
 def test_given_choices_must_be_choices() -> None:
     net = STATES["mixture"]()
     data = {"x": np.ones((3, 2), int)}
@@ -81,12 +65,3 @@ def test_a_choice_in_brackets_is_a_sum_over_choices() -> None:
     one, two = (n.sample(data, burn_in=2, draws=3, progress=False) for n in (mixed, chosen))
     assert np.array_equal(one["z"], two["z"])
     assert np.array_equal(one["rate"], two["rate"])
-
-
-def test_brackets_say_what_they_take() -> None:
-    z = Categorical("z", Dirichlet("pi", 1.0, over="component"), over="component", dims="doc")
-    rate = Gamma("rate", 1.0, 1.0, dims="term")
-    with pytest.raises(NetworkError, match=r"rate\[z\]: z chooses an entry of 'component'"):
-        Network(Poisson("x", rate[z], dims=("doc", "term")))
-    with pytest.raises(NetworkError, match=r"give pgbn\.Categories .*or a pgbn\.Categorical"):
-        rate[rate]

@@ -51,12 +51,6 @@ def test_several_dims_are_saved_and_explained() -> None:
 
 
 def test_several_dims_are_refused_where_they_cannot_be() -> None:
-    with pytest.raises(pg.NetworkError, match="name a dim twice"):
-        Dirichlet("pi", 1, over=("row", "row"))
     assert Dirichlet("pi", 1, over=("row",)).simplex == "row"
-    chain = Dirichlet("pi", pg.Shift(2.0 * pg.Self(), along="t", initial=1.0),
-                      over=("row", "column"), dims="t")  # fmt: skip
-    with pytest.raises(pg.MissingRuleError, match="over row, column together"):
-        pg.Network(pg.Poisson("x", chain, dims=("t", "row", "column")))
     with pytest.raises(pg.DataError, match="sums to 4 over 'place', 'term'"):
         exposed().sample({"x": np.ones((3, 2, 2), int)}, given={"phi": np.ones((2, 2, 2))})

@@ -8,7 +8,7 @@ from scipy.special import gammaln
 from scipy.stats import chisquare
 
 import pgbn as pg
-from pgbn import Gamma, HiddenPoisson, Network, NetworkError, Poisson
+from pgbn import Gamma, HiddenPoisson, Network, Poisson
 from pgbn.testing import geweke
 from tests.helpers.language import HIDDEN_SIZES, hidden_in_a_shape
 
@@ -45,19 +45,6 @@ def test_a_count_that_forgets_its_gamma_is_seen() -> None:
         chain._turns[at] = type(turn)(turn.step, turn.base, run)
 
     assert geweke(hidden_in_a_shape(), HIDDEN_SIZES, 2000, 8, seed=2, broken=broken).worst > 6
-
-
-def test_a_gamma_of_shape_h_is_refused() -> None:
-    h = HiddenPoisson("h", Gamma("r", 4, 2), dims="i")
-    with pytest.raises(NetworkError, match=r"keeps h at 0 for ever.*RandomisedGamma\('theta'"):
-        Network(Poisson("x", Gamma("theta", h, 1.0, dims="i"), dims="i"))
-
-
-def test_chains_of_hidden_counts_are_refused() -> None:
-    walk = pg.Shift(0.5 * pg.Self(), along="time", initial=1.0)
-    h = HiddenPoisson("h", walk + 0.1, dims="time")
-    with pytest.raises(pg.MissingRuleError, match="h is drawn by a kernel"):
-        Network(Poisson("x", Gamma("theta", 0.5 + h, 1.0, dims="time"), dims="time"))
 
 
 def test_file_derivation_and_values() -> None:

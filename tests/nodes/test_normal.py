@@ -2,71 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 import pytest
 
 import pgbn
-from pgbn import DataError, MissingRuleError, NetworkError
+from pgbn import DataError
 from pgbn.testing import geweke
 from tests.helpers.normal_networks import NETWORKS, WEIGHTS, features
-
-
-def doc(name: str = "w") -> pgbn.Normal:
-    return pgbn.Normal(name, 0.0, 1.0, dims="doc")
-
-
-def shifted() -> pgbn.Normal:
-    return pgbn.Normal("w", pgbn.Shift(pgbn.Self(), along="doc", initial=0.0), 1.0, dims="doc")
-
-
-group = pgbn.Categories("group", dims="doc", of="kind", values=[0, 0, 1, 1])
-REFUSED: dict[str, tuple[Callable[[], object], type[Exception], list[str]]] = {
-    "shape": (
-        lambda: pgbn.Network(pgbn.Poisson("x", pgbn.Gamma("g", doc(), 1.0, dims="doc"),
-                                          dims="doc")),
-        NetworkError,
-        ["g: shape: w is a Normal", "may be negative", "pgbn.LogNormal('exp_w', w"],
-    ),
-    "rate of data": (
-        lambda: pgbn.Network(pgbn.Poisson("x", features() @ doc("w").rename(doc="feature"),
-                                          dims="doc")),
-        NetworkError,
-        ["x: rate: w is a Normal", "LogNormal"],
-    ),
-    "precision": (lambda: pgbn.Normal("w", 0.0, -1.0), NetworkError, ["precision", "positive"]),
-    "square": (
-        lambda: pgbn.Network(pgbn.ObservedNormal("y", (w := doc()) * w, 1.0, dims="doc")),
-        NetworkError,
-        ["w"],
-    ),
-    "categories": (
-        lambda: pgbn.Network(pgbn.ObservedNormal(
-            "y", pgbn.Normal("w", 0, 1, dims="kind")[group], 1.0, dims="doc")),
-        MissingRuleError,
-        ["read through group", "pgbn.Constant(…) @ w"],
-    ),
-    "time": (
-        lambda: pgbn.Network(pgbn.ObservedNormal("y", shifted(), 1.0, dims="doc")),
-        NetworkError,
-        ["w", "Shift"],
-    ),
-    "a gamma in a mean": (
-        lambda: pgbn.Network(pgbn.ObservedNormal("y", pgbn.Gamma("g", 1, 1), 1.0, dims="doc")),
-        MissingRuleError,
-        ["g (Gamma) stands in the mean of y", 'update="slice"'],
-    ),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("case", REFUSED)
-def test_refusals_name_the_way_out(case: str) -> None:
-    build, kind, words = REFUSED[case]
-    with pytest.raises(kind) as caught:
-        build()
-    for word in words:
-        assert word in str(caught.value)
 
 
 def test_a_positive_node_in_a_mean_by_slices() -> None:

@@ -6,9 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import pytest
 
-from pgbn import NetworkError, RandomisedGamma
 from pgbn.nodes.base import Array
 from pgbn.samplers import vectorised
 from pgbn.samplers.random import Stream
@@ -38,8 +36,3 @@ def test_a_count_from_its_prior_fails() -> None:
     rule = net.wiring.draws["theta"]
     net.wiring.draws["theta"] = replace(rule, posterior=without_the_gamma_below)
     assert geweke(net, SIZES, 2000, 6).worst > 4
-
-
-def test_refusals() -> None:
-    with pytest.raises(NetworkError, match="must be a number of at least 0"):
-        RandomisedGamma("t", 1, 1, offset=-1)

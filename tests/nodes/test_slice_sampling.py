@@ -11,7 +11,6 @@ import pytest
 from scipy import stats
 
 import pgbn
-from pgbn import Bernoulli, Dirichlet, Gamma, Network, NetworkError, Poisson
 from pgbn.engine.steps.gamma_layers import layer_draw
 from pgbn.nodes.base import Array
 from pgbn.nodes.slice_sampling import slice_draw
@@ -82,21 +81,3 @@ def test_what_is_broken_fails(wrong: Callable[..., Array]) -> None:
     rule = net.wiring.draws["a"]
     net.wiring.draws["a"] = replace(rule, posterior=wrong)
     assert geweke(net, sizes_of(net), 2000, 4).worst > 4
-
-
-@pytest.mark.parametrize(
-    ("build", "words"),
-    [
-        (lambda: Gamma("g", 1, 1, update="slize"), "update='slize': .* Did you mean 'slice'"),
-        (lambda: Bernoulli("g", 0.5, update="slice"), "Bernoulli cannot be moved"),
-    ],
-)
-def test_refusals(build: Callable[[], Gamma], words: str) -> None:
-    with pytest.raises(NetworkError, match=words):
-        Network(Poisson("x", Gamma("t", 1.0 + build(), 1)))
-
-
-def test_a_simplex_is_refused() -> None:
-    phi = Dirichlet("phi", 1.0, over="v", update="slice")
-    with pytest.raises(NetworkError, match="phi: update='slice': the values of Dirichlet"):
-        Network(Poisson("x", phi, dims="v"))

@@ -7,42 +7,8 @@ from dataclasses import replace
 import pytest
 
 import pgbn
-from pgbn import Beta, BetaOdds, MissingRuleError
 from pgbn.nodes.rules import registry
-from pgbn.nodes.rules.registry import (
-    find_draw,
-    find_evidence,
-    is_own,
-    is_own_rule,
-)
-from tests.helpers.refusals import Case, check_refused
-from tests.helpers.small_networks import gamma, poisson, two_kinds
-
-REFUSED: dict[str, Case] = {
-    "no rule": (
-        lambda: poisson(gamma(shape=Beta("b", 1, 1), dims="doc")),
-        MissingRuleError,
-        [
-            "b (Beta) stands in the shape of g (Gamma)",
-            "Beta hears ['probability']",
-            "Gamma.shape tells 'poisson' evidence to",
-            "Gamma.rate tells 'odds' evidence to BetaOdds",
-            "@pgbn.evidence_rule(Gamma, 'shape')",
-            "make the parameter a number",
-        ],
-    ),
-    "no rule for the slot": (
-        lambda: poisson(gamma("t", 1, BetaOdds("p", gamma("a"), 1, dims="doc"), dims="doc"), "doc"),
-        MissingRuleError,
-        ["a (Gamma) stands in the a of p (BetaOdds)", "Rules of BetaOdds", "none"],
-    ),
-    "two kinds": (two_kinds, MissingRuleError, ["p (BetaOdds)", "rate of y", "Poisson.rate tells"]),
-}
-
-
-@pytest.mark.parametrize("name", REFUSED)
-def test_refused(name: str) -> None:
-    check_refused(*REFUSED[name])
+from pgbn.nodes.rules.registry import find_draw, find_evidence, is_own, is_own_rule
 
 
 def test_rules_are_checked_when_they_are_declared() -> None:
