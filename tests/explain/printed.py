@@ -25,7 +25,7 @@ from pgbn.engine.run.generate import to_axes
 from pgbn.network.connections import joint_dims
 from pgbn.network.terms import PREVIOUS
 from pgbn.nodes import bernoulli as bernoulli_node
-from pgbn.nodes import logit_bernoulli, normal
+from pgbn.nodes import normal
 from pgbn.nodes.base import Node, Observed
 from pgbn.samplers import vectorised
 from pgbn.samplers.random import stream_key
@@ -684,8 +684,7 @@ def check_bits(step: Printed) -> None:
         field = np.einsum("...de,...e->...d", a, value) - diagonal * value
         return 1 / (1 + np.exp(-(prior + b - diagonal / 2 - field)))
 
-    owner = bernoulli_node if isinstance(node, bernoulli_node.Bernoulli) else logit_bernoulli
-    right = _as_drawn(step, owner, "binary_field", odds)
+    right = _as_drawn(step, bernoulli_node, "binary_field", odds)
     for cell, at in step.cells():
         step.close(cell, "P(1)", printed(at), right[cell])
     old, apart = step.values[node.name].copy(), dict[Cell, list[float]]()

@@ -20,6 +20,7 @@ from pgbn.engine.compile.composed import (
 from pgbn.engine.plan import DataCounts, Draw
 from pgbn.errors import StaleReadError
 from pgbn.testing import geweke
+from tests.helpers.language import COMPLETED_SIZES, SIZE, weighted_topics
 
 N = 20_000
 
@@ -40,64 +41,13 @@ def test_unknown_cells_are_imputed() -> None:
 # ---- completion: proportions whose exposure varies from entry to entry ---------------------------
 
 
-SIZES = {"doc": 3, "term": 4}
-MASK = pg.Constant(np.array([[1, 0, 1, 1], [0, 1, 1, 0], [1, 1, 0, 1.0]]), dims=("doc", "term"))
-SIZE = pg.Constant(np.array([1.0, 0.3, 2.0, 0.5]), dims="term")
-
-
-def network(factor: Any) -> pg.Network:
-    """x ~ Pois(factor · Φθ)."""
-    r, c = pg.Gamma("r", 4, 4, dims="topic"), pg.Gamma("c", 4, 4, dims="doc")
-    theta = pg.Gamma("theta", r, c, dims=("doc", "topic"))
-    phi = pg.Dirichlet("phi", 0.7, over="term", dims="topic")
-    return pg.Network(pg.Poisson("x", factor * (phi @ theta), dims=("doc", "term")),
-                      sizes={"topic": 2})  # fmt: skip
-
-
-def gates() -> pg.Network:
-    """Zero inflation."""
-    pi = pg.Beta("pi", 3, 2, dims="term")
-    return network(4.0 * pg.Bernoulli("h", pi, dims=("doc", "term")))
-
-
-def rates_of_units() -> pg.Network:
-    """The exposure of phi2 is ln(1 + 1/c_v), with theta1 integrated out."""
-    above = pg.Gamma("theta2", 2.0, 1.0, dims=("doc", "above"))
-    phi2 = pg.Dirichlet("phi2", 0.7, over="topic", dims="above")
-    c = pg.Gamma("c", 4, 4, dims="topic")
-    theta = pg.Gamma("theta1", phi2 @ above, c, dims=("doc", "topic"))
-    phi = pg.Dirichlet("phi", 0.7, over="term", dims="topic")
-    return pg.Network(pg.Poisson("x", phi @ theta, dims=("doc", "term")),
-                      sizes={"topic": 2, "above": 2})  # fmt: skip
-
-
-def indexed() -> pg.Network:
-    """Writers share out what is written; some have more documents than others."""
-    author = pg.Categories("author", dims="doc", of="writer", values=[0, 0, 1])
-    share = pg.Dirichlet("phi", 0.7, over="writer", dims="topic")
-    weight = pg.Gamma("w", 4, 1, dims=("topic", "term"))
-    return pg.Network(pg.Poisson("x", share[author] @ weight, dims=("doc", "term")),
-                      sizes={"topic": 2, "writer": 3})  # fmt: skip
-
-
-COMPLETED = {  # tests/evidence has their law
-    "mask": lambda: network(MASK),
-    "known and latent sizes": lambda: network(
-        3.0 * SIZE * pg.Gamma("b", 4, 4, dims="doc") * pg.Gamma("w", 4, 4, dims="term")
-    ),
-    "zero inflation": gates,
-    "rates of units": rates_of_units,
-    "indexed": indexed,
-}
-
-
 def test_without_pseudo_counts_the_draws_are_wrong() -> None:
     def forget(chain: pg.Chain) -> None:
         at = [turn.step.name for turn in chain._turns].index("phi")
         run = draw_step(chain.program, Draw(chain.network["phi"]))
         chain._turns[at] = type(chain._turns[at])(chain._turns[at].step, 1, run)
 
-    result = geweke(network(3.0 * SIZE), SIZES, 2000, 8, seed=4, broken=forget)
+    result = geweke(weighted_topics(3.0 * SIZE), COMPLETED_SIZES, 2000, 8, seed=4, broken=forget)
     assert result.worst > 6, result
 
 
@@ -116,7 +66,7 @@ def test_the_conditional_is_that_of_quadrature() -> None:
 
 def test_scores_must_be_current() -> None:
     with pytest.raises(StaleReadError, match="phi conditions on theta"):
-        network(SIZE).with_order(["counts(x)", "counts(theta)", "c", "r", "phi", "theta"])
+        weighted_topics(SIZE).with_order(["counts(x)", "counts(theta)", "c", "r", "phi", "theta"])
 
 
 def test_exposures_of_rows_and_terms_never_cost_their_product(
@@ -133,7 +83,7 @@ def test_exposures_of_rows_and_terms_never_cost_their_product(
 
     monkeypatch.setattr(products, "_einsum", einsum)
     known = pg.Constant(np.linspace(0.5, 1.5, terms), dims="term")
-    chain = network(pg.Gamma("s", 4, 4, dims="doc") * known).chain(
+    chain = weighted_topics(pg.Gamma("s", 4, 4, dims="doc") * known).chain(
         {"x": np.eye(rows, terms, dtype=int)}
     )
     values = chain.values

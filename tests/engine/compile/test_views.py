@@ -14,27 +14,11 @@ from pgbn.engine.compile.views import View
 from pgbn.network.terms import Lookup
 from pgbn.testing import check_conjugacy, geweke
 from tests.helpers.categories import AUTHORS, authors
+from tests.helpers.language import carried, with_edge
 from tests.helpers.own_edges import Carried, Moving
 
 DAYS = {"day": 3}
 X = np.array([[3, 0], [1, 2], [4, 1]])
-
-
-def network(edge: Callable[[Any], Any]) -> pg.Network:
-    """An edge in a rate beside a factor and a further term, and one in a shape."""
-    shape = pg.Gamma("a", 3, 2, dims=("day", "place"))
-    above = edge(shape)
-    event = pg.Gamma("event", above, pg.Gamma("c", 4, 3), dims=("place", "day"))
-    felt = edge(event.rename(day="time")).rename(time="day")
-    rate = pg.Gamma("scale", 4, 2, dims="place") * felt + pg.Gamma("noise", 2, 3, dims="day")
-    return pg.Network(pg.Poisson("x", rate, dims=("day", "place")), sizes={"place": 2})
-
-
-def carried(of: Any) -> Any:
-    names = of.names if isinstance(of, pg.nodes.expression.Rename) else {}
-    axes = getattr(of, "axes", None) or tuple(names.get(d, d) for d in of.of.axes)
-    axis = 1 + next(i for i, dim in enumerate(axes) if dim in ("day", "time"))
-    return Carried(of, axis=axis, weights=(0.5, 0.3))
 
 
 def moving(of: Any) -> Any:
@@ -42,32 +26,27 @@ def moving(of: Any) -> Any:
     return Moving(of, along=along, size=3, weights=(0.5, 0.3))
 
 
-def carried_network() -> pg.Network:
-    """Of tests/evidence too."""
-    return network(carried)
-
-
 def test_a_wrong_split_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every count to the day itself."""
     monkeypatch.setattr(Carried, "split", lambda self, stream, count, of: {"of": count})
-    assert geweke(network(carried), DAYS, replicates=3_000, sweeps=5).worst > 6
+    assert geweke(with_edge(carried), DAYS, replicates=3_000, sweeps=5).worst > 6
 
 
 def test_a_wrong_exposure_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Carried, "expose", lambda self, slot, exposure, shape: exposure)
-    assert check_conjugacy(network(carried), DAYS).failures
-    assert geweke(network(carried), DAYS, replicates=3_000, sweeps=5).worst > 6
+    assert check_conjugacy(with_edge(carried), DAYS).failures
+    assert geweke(with_edge(carried), DAYS, replicates=3_000, sweeps=5).worst > 6
 
 
 def test_it_has_the_value_and_the_density_of_what_it_stands_for() -> None:
-    both = [network(edge) for edge in (carried, moving)]
+    both = [with_edge(edge) for edge in (carried, moving)]
     start = both[0].chain({"x": X}, seed=2).sweep(3).values
     found = [net.chain({"x": X}, init=start).log_joint() for net in both]
     assert found[0] == pytest.approx(found[1], rel=1e-12)
 
 
 def test_it_can_be_kept_explained_and_held() -> None:
-    net = network(carried)
+    net = with_edge(carried)
     edge = carried(net["event"])
     draws = net.sample({"x": X}, burn_in=1, draws=2, keep={"e": net["event"], "felt": edge},
                        progress=False)  # fmt: skip

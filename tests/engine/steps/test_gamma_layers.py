@@ -19,6 +19,7 @@ from pgbn.engine.steps.gamma_layers import (
     hidden_draw,
     layer_draw,
 )
+from tests.helpers.language import scaled_mix
 from tests.helpers.small_data import corpus
 
 
@@ -123,32 +124,6 @@ def test_vague_rates_of_empty_documents_do_not_overflow(layer1):
 
 
 # ---- shapes with a coefficient, c · Φθ and c · r, and sums of two mixes, in every kernel ---------
-
-
-def observed(theta: pg.Gamma, **sizes: int) -> Network:
-    """Counts of the topics ``theta`` over terms."""
-    phi = pg.Dirichlet("phi", 0.5, over="term", dims="topic")
-    return Network(pg.Poisson("x", phi @ theta, dims=("doc", "term")), sizes={"topic": 2, **sizes})
-
-
-def mix(name: str) -> pg.Mix:
-    """Φθ of a layer above."""
-    theta = pg.Gamma(f"theta_{name}", 1.5, 1.0, dims=("doc", name))
-    return pg.Dirichlet(f"phi_{name}", 0.5, over="topic", dims=name) @ theta
-
-
-def scaled_mix() -> Network:
-    return observed(pg.Gamma("theta", 0.3 * mix("above"), 1.0, dims=("doc", "topic")), above=2)
-
-
-def scaled_shared_shape() -> Network:
-    r = pg.Gamma("r", 1.5, 1.0, dims="topic")
-    return observed(pg.Gamma("theta", 2.0 * r, 1.0, dims=("doc", "topic")))
-
-
-def two_mixes() -> Network:
-    shape = mix("left") + 0.5 * mix("right")
-    return observed(pg.Gamma("theta", shape, 1.0, dims=("doc", "topic")), left=2, right=2)
 
 
 def test_overlapping_the_steps_of_a_scaled_mix_changes_nothing() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from itertools import product
 from typing import Any, ClassVar
 
@@ -16,6 +15,15 @@ from pgbn.engine.steps import time
 from pgbn.engine.steps.time import filter_states, sample_states
 from pgbn.samplers import vectorised
 from pgbn.testing import geweke
+from tests.helpers.language import (
+    EARLIER_SIZES,
+    LAG_SIZES,
+    changing_topics,
+    changing_weights,
+    earlier_in_a_rate,
+    earlier_in_a_shape,
+    season,
+)
 from tests.helpers.state_networks import STATES, states_of
 
 
@@ -56,109 +64,14 @@ def test_rules_of_a_chain_are_checked(count: Any, exposure: Any, message: str) -
 # ---- chains of Dirichlets, and several Shifts in one slot: their law, and what is ref ------------
 
 
-SIZES = {"time": 3, "term": 3}
-
-
-def observed(phi: pg.Dirichlet, **sizes: int) -> pg.Network:
-    """Counts of topics that change with the time."""
-    theta = pg.Gamma("theta", 2.0, 1.0, dims=("time", "topic"))
-    return pg.Network(pg.Poisson("x", phi @ theta, dims=("time", "term")),
-                      sizes={"topic": 2, **sizes})  # fmt: skip
-
-
-def walk() -> pg.Network:
-    """φ_t ~ Dir(c φ_{t−1}), with c latent."""
-    lag = pg.Shift(pg.Gamma("c", 8, 2) * pg.Self(), along="time", initial=1.0)
-    return observed(pg.Dirichlet("phi", lag, over="term", dims=("time", "topic")))
-
-
-def mixture() -> pg.Network:
-    """Topics of the row before mix, and the first row has a latent base."""
-    b = pg.Gamma("b", 4, 2, dims=("before", "topic"))
-    base = pg.Dirichlet("base", 1.0, over="term")
-    lag = pg.Shift(b @ pg.Self(topic="before"), along="time", initial=3.0 * base)
-    return observed(pg.Dirichlet("phi", lag, over="term", dims=("time", "topic")), before=2)
-
-
-def two_shifts() -> pg.Network:
-    """θ_t ~ Gam(Πθ_{t−1} + θ_{t−1} / 2, …)."""
-    pi = pg.Dirichlet("pi", 1.0, over="topic", dims="before")
-    nu = pg.Gamma("nu", 4, 2, dims="topic")
-    shape = pg.Shift(pi @ pg.Self(topic="before"), along="time", initial=nu)
-    shape = shape + pg.Shift(0.5 * pg.Self(), along="time", initial=0.3)
-    theta = pg.Gamma("theta", shape, 1.5, dims=("time", "topic"))
-    phi = pg.Dirichlet("phi", 0.7, over="term", dims="topic")
-    return pg.Network(pg.Poisson("x", phi @ theta, dims=("time", "term")),
-                      sizes={"topic": 2, "before": 2})  # fmt: skip
-
-
-CHAINS: dict[str, Callable[[], pg.Network]] = {
-    "walk": walk, "mixture": mixture, "two shifts": two_shifts,
-}  # fmt: skip
-
-
 def test_weights_that_differ_between_terms_are_refused() -> None:
     w = pg.Constant(np.array([1.0, 2.0, 3.0]), dims="term")
     lag = pg.Shift(w * pg.Self(), along="time", initial=1.0)
     with pytest.raises(pg.MissingRuleError, match="weighs the entries of the row before"):
-        observed(pg.Dirichlet("phi", lag, over="term", dims=("time", "topic")))
-
-
-def test_shifts_along_two_dims_are_refused() -> None:
-    shape = pg.Shift(pg.Self(), along="a", initial=1.0) + pg.Shift(pg.Self(), along="b", initial=1)
-    with pytest.raises(pg.NetworkError, match="Shifts along 'a' and 'b'; give all the same dim"):
-        pg.Network(pg.Poisson("x", pg.Gamma("t", shape, 1.0, dims=("a", "b")), dims=("a", "b")))
+        changing_topics(pg.Dirichlet("phi", lag, over="term", dims=("time", "topic")))
 
 
 # ---- lags above 1, several lags in one slot, and earlier rows of other nodes beside a ------------
-
-
-LAG_SIZES = {"time": 5, "term": 3}
-
-
-def observed_of_lags(shape: pg.Expression, rate: float = 1.5) -> pg.Network:
-    theta = pg.Gamma("theta", shape, rate, dims=("time", "topic"))
-    phi = pg.Dirichlet("phi", 0.7, over="term", dims="topic")
-    return pg.Network(pg.Poisson("x", phi @ theta, dims=("time", "term")), sizes={"topic": 2})
-
-
-def season(lag: int = 2) -> pg.Network:
-    """θ_t ~ Gam(Π θ_{t−2}, c), and ν in the first two rows."""
-    pi = pg.Dirichlet("pi", 1.0, over="topic", dims="before")
-    nu = pg.Gamma("nu", 4, 2, dims="topic")
-    lagged = pg.Shift(pi @ pg.Self(topic="before"), along="time", initial=nu, lag=lag)
-    return observed_of_lags(lagged)
-
-
-def two_lags() -> pg.Network:
-    """θ_t ~ Gam(Π θ_{t−1} + θ_{t−3} / 2 + 0.2, c)."""
-    pi = pg.Dirichlet("pi", 1.0, over="topic", dims="before")
-    shape = pg.Shift(pi @ pg.Self(topic="before"), along="time", initial=pg.Gamma("nu", 4, 2))
-    return observed_of_lags(
-        shape + pg.Shift(0.5 * pg.Self(), along="time", initial=0.5, lag=3) + 0.2
-    )
-
-
-def proportions() -> pg.Network:
-    """φ_t ~ Dir(c φ_{t−2}), the even and the odd rows each by themselves."""
-    lagged = pg.Shift(pg.Gamma("c", 8, 2) * pg.Self(), along="time", initial=1.0, lag=2)
-    phi = pg.Dirichlet("phi", lagged, over="term", dims=("time", "topic"))
-    theta = pg.Gamma("theta", 2.0, 1.0, dims=("time", "topic"))
-    return pg.Network(pg.Poisson("x", phi @ theta, dims=("time", "term")), sizes={"topic": 2})
-
-
-def another() -> pg.Network:
-    """θ_t ~ Gam(z_{t−2} + θ_{t−1} / 2, 1): the earlier row of another node, looked up."""
-    z = pg.Gamma("z", pg.Shift(pg.Self(), along="time", initial=2.0), 2.0, dims="time")
-    before = pg.Categories("before", dims="time", of="past", values=[0, 0, 0, 1, 2])
-    own = pg.Shift(0.5 * pg.Self(), along="time", initial=0.3)
-    theta = pg.Gamma("theta", z.rename(time="past")[before] + own, 1.0, dims="time")
-    return pg.Network(pg.Poisson("x", theta, dims="time"), pg.Poisson("y", z, dims="time"))
-
-
-LAGS: dict[str, Callable[[], pg.Network]] = {
-    "season": season, "two lags": two_lags, "proportions": proportions, "another": another,
-}  # fmt: skip
 
 
 def test_counts_at_a_wrong_lag_are_seen() -> None:
@@ -191,7 +104,7 @@ def test_json_knows_the_lag_and_old_files_are_as_they_were() -> None:
 def test_the_future_goes_on_from_the_last_rows() -> None:
     """With a rate that is large, θ_{T+h} is θ_{T+h−2}, whatever the row before is."""
     lagged = pg.Shift(1e8 * pg.Self(), along="time", initial=1e8, lag=2)
-    network = observed_of_lags(lagged, 1e8)
+    network = changing_weights(lagged, 1e8)
     theta = np.arange(1.0, 9.0).reshape(1, 4, 2)
     draws = {"theta": theta, "phi": np.full((1, 2, 3), 1 / 3)}
     future = network.forecast(draws, 3).values["theta"]
@@ -226,46 +139,6 @@ def test_a_lag_beyond_the_data() -> None:
 # ---- earlier rows of other nodes, and chains of rates --------------------------------------------
 
 
-EARLIER_SIZES = {"time": 4, "k": 2, "term": 2}
-
-
-def in_a_shape() -> pg.Network:
-    z = pg.Gamma("z", pg.Gamma("a", 3, 2, dims="k"), pg.Gamma("c", 4, 3), dims=("time", "k"))
-    shape = pg.Shift(z, along="time", initial=pg.Gamma("nu", 3, 2, dims="k"))
-    theta = pg.Gamma("theta", shape, pg.Gamma("d", 4, 3), dims=("time", "k"))
-    phi = pg.Dirichlet("phi", 1.0, over="term", dims="k")
-    return pg.Network(pg.Poisson("x", phi @ theta, dims=("time", "term")), sizes={"k": 2})
-
-
-def in_a_rate() -> pg.Network:
-    z, phi = (
-        pg.Gamma("z", 3, 2, dims=("time", "k")),
-        pg.Dirichlet("phi", 1.0, over="term", dims="k"),
-    )
-    late = pg.Shift(0.5 * (phi @ z), along="time", initial=0.3, lag=2)
-    rate = phi @ z + late + pg.Gamma("b", 2, 2)
-    return pg.Network(pg.Poisson("x", rate, dims=("time", "term")), sizes={"k": 2})
-
-
-def beside_its_own() -> pg.Network:
-    z = pg.Gamma("z", pg.Shift(pg.Self(), along="time", initial=2.0), 2.0, dims="time")
-    step = pg.Self() + z * pg.Gamma("w", 3, 3)
-    shape = pg.Shift(step, along="time", initial=1.5) + 0.2
-    theta = pg.Gamma("theta", shape, pg.Gamma("d", 4, 3), dims="time")
-    return pg.Network(pg.Poisson("x", theta, dims="time"), pg.Poisson("y", z, dims="time"))
-
-
-def rates_in_turn() -> pg.Network:
-    """θ_t ~ Gam(4, 3 c θ_{t−1}), a node for every row."""
-    c, rows = pg.Gamma("c", 4.0, 3.0), [pg.Gamma("theta1", 4.0, 3.0)]
-    for t in (2, 3):
-        rows.append(pg.Gamma(f"theta{t}", 6.0, 3.0 * c * rows[-1]))
-    return pg.Network(*(pg.Poisson(f"x{t}", row) for t, row in enumerate(rows, 1)))
-
-
-EARLIER = [in_a_shape, in_a_rate, beside_its_own, rates_in_turn]
-
-
 def sizes_of(net: pg.Network) -> dict[str, int]:
     return {dim: size for dim, size in EARLIER_SIZES.items() if dim in net.dims}
 
@@ -275,12 +148,12 @@ def test_counts_that_go_to_the_row_itself_are_seen(monkeypatch: pytest.MonkeyPat
         return np.ascontiguousarray(received.transpose(self._back))
 
     monkeypatch.setattr(View, "counts", itself)
-    net = in_a_shape()
+    net = earlier_in_a_shape()
     assert geweke(net, sizes_of(net), replicates=3_000, sweeps=5).worst > 6
 
 
 def test_the_rate_is_that_of_the_rows_before() -> None:
-    net = in_a_rate()
+    net = earlier_in_a_rate()
     x = np.array([[3, 0], [1, 2], [0, 4], [2, 2]])
     chain = net.chain({"x": x}, seed=1).sweep(2)
     values = chain.values
