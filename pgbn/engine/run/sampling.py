@@ -65,7 +65,7 @@ from pgbn.errors import (
     did_you_mean,
     notify,
 )
-from pgbn.network.lowering import Walk, lower
+from pgbn.network.lowering import Walk, expand, lower
 from pgbn.network.serialise import expression_from_json, expression_json
 from pgbn.network.sumproduct import operand_of, reduce_product
 from pgbn.nodes.expression import Expression
@@ -88,9 +88,8 @@ if TYPE_CHECKING:
 
 def free_dims(expression: Expression) -> tuple[str, ...]:
     """The dims of an expression's value. A Mix sums over what two of its factors share."""
-    terms = Walk(Normal("value", expression, 1.0), "mean").expand(expression)
-    free = (dim for term in terms for dim in term.dims if dim not in term.contracted)
-    return tuple(dict.fromkeys(free))
+    terms = expand(expression, Walk(Normal("value", expression, 1.0), "mean"))
+    return tuple(dict.fromkeys(dim for term in terms for dim in term.free))
 
 
 class Deterministic:
