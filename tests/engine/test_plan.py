@@ -11,7 +11,7 @@ import pgbn
 from pgbn import Gamma, zoo
 from pgbn.engine import plan
 from pgbn.engine.plan import Counts, Draw, find_step
-from tests.engine.compile.test_composed import COMPLETED
+from tests.helpers.language import COMPLETED
 from tests.helpers.normal_networks import log_linear
 
 SERVED = {
