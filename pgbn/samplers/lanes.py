@@ -415,7 +415,7 @@ def exp2_single(y):
 # One of many units with probability ∝ φ_k θ_k.
 #
 # Products are added in sixteen lanes, unit k in lane k mod 16: first a lane is picked, then a unit
-# of it. They are float32 numbers, and so are their running sums: an error of 1e-7 in a
+# of it. Where they are float32 numbers, so are their running sums: an error of 1e-7 in a
 # probability. Vectors are filled with zeros to a multiple of 16; indices are those of flat arrays.
 
 
@@ -442,24 +442,31 @@ def weigh(phi, begin, theta, size, reached, at, lanes, first):
 
 
 @njit(cache=True, nogil=True, forceinline=True)
-def pick(rng, size, reached, at, lanes, first, weight):
-    """The unit where the running sum, lane after lane, passes a random target; see `weigh`.
+def pick_at(target, size, reached, at, lanes, first):
+    """The unit where the running sum, lane after lane, passes the ``target``; see `weigh`.
 
     Without branches, which would be guessed wrongly. Rounding may lead beyond the end of the
-    lanes or of a lane, or before its beginning: then another target is drawn.
+    lanes or of a lane, or before its beginning: then it is ``size`` or more, and another target is
+    to be drawn.
     """
-    while True:
-        target = np.float32(uniform(rng) * weight)
-        passed = above(load_lanes(lanes, first + _1), broadcast(target))
-        if not passed:
-            continue
-        chosen = k = lowest_bit(passed)
-        rest = target - lanes[first + chosen]
-        while k < size:
-            chosen += _LANES * np.uint64(rest >= reached[at + k])
-            k += _LANES
-        if chosen < size and rest >= _NOTHING:
-            return chosen
+    passed = above(load_lanes(lanes, first + _1), broadcast(target))
+    if not passed:
+        return size
+    chosen = k = lowest_bit(passed)
+    rest = target - lanes[first + chosen]
+    while k < size:
+        chosen += _LANES * np.uint64(rest >= reached[at + k])
+        k += _LANES
+    return chosen if rest >= _NOTHING else size
+
+
+@njit(cache=True, nogil=True, forceinline=True)
+def pick(rng, size, reached, at, lanes, first, weight):
+    """A unit by a random target below ``weight``, the result of `weigh` in single precision."""
+    chosen = size
+    while chosen >= size:
+        chosen = pick_at(np.float32(uniform(rng) * weight), size, reached, at, lanes, first)
+    return chosen
 
 
 # ---- filled -------------------------------------------------------------------------------------

@@ -54,29 +54,6 @@ def test_arrays_live_until_they_are_no_longer_kept():
     assert _keeper(1000, 200) == 0.0
 
 
-class Shared(NamedTuple):
-    arrays: tuple
-    numbers: np.ndarray
-
-
-@njit
-def _of_tuples(shared, pair, rounds):
-    free, both, total = uncounted(shared), uncounted(pair), 0.0
-    alone = uncounted(shared.numbers[1:])
-    for i in range(rounds):
-        total += free.arrays[1][0] + both[0][i % 2] + alone[0]
-    alone[0] += 1.0
-    return total
-
-
-def test_tuples_and_arrays_lose_their_counters_alone():
-    a, b, c = np.ones(2), np.full(3, 2.0), np.full(2, 4.0)
-    before = [sys.getrefcount(array) for array in (a, b, c)]
-    assert _of_tuples(Shared((a, b), c), (a, b), 100) == 100 * (2.0 + 1.0 + 4.0)
-    assert c.tolist() == [4.0, 5.0]
-    assert [sys.getrefcount(array) for array in (a, b, c)] == before
-
-
 @njit
 def _next(rng):
     rng[0] += rng[1]

@@ -158,7 +158,7 @@ class Blocked(HoldsTopics):
 
     name = "blocked"
     _behind: Run | None
-    _known: tuple[NDArray[np.float64], NDArray[np.float64]] | None
+    _weighed: tuple[NDArray[Any], NDArray[np.float64] | None] | None
 
     @classmethod
     def nanoseconds(
@@ -181,7 +181,7 @@ class Blocked(HoldsTopics):
         self.topics_held = HeldTopics(self, begun=begun)
 
     def make_room(self) -> None:
-        self._behind = self._known = None
+        self._behind = self._weighed = None
         if draws_ones(self.program.network.nodes[self.observed]) and not self.is_masked:
             self._behind = self._draw_ones
         elif self.draws_counts or self.is_masked:
@@ -200,7 +200,8 @@ class Blocked(HoldsTopics):
         cells = self.program.cells[self.observed]
         counts = np.empty(cells.values.size, np.int64)
         phi = padded_topics(self.topics_held.loadings, np.float32)
-        self._split(key, cells, counts, behind=(phi, self.row_scale.get()))
+        self._weighed = (phi, self.row_scale.get())
+        self._split(key, cells, counts)
         self.program.latent_counts[self.observed] = counts
 
     def _rates(self, cells: Cells) -> NDArray[np.float64]:
@@ -209,16 +210,16 @@ class Blocked(HoldsTopics):
         sparse = SparseCounts(cells.indptr, cells.indices, cells.values)
         self.executor.rows(cell_sums, cells.rows, 0, sparse, self.documents, self.vocabulary, phi,
                            self.scores(), self.pseudo(held=True), out)  # fmt: skip
-        self._known = (phi, out)
+        self._weighed = (phi, None)
         return out * np.repeat(self.row_scale.get(), np.diff(cells.indptr))
 
-    def _split(self, key: int, cells: Cells, counts: NDArray[np.int64], behind: Any = None) -> None:
+    def _split(self, key: int, cells: Cells, counts: NDArray[np.int64]) -> None:
         held = self.topics_held
         sparse = SparseCounts(cells.indptr, cells.indices, counts)
         further = self.further.counts if self.further.size else None
         split_all_cells(key, sparse, held.loadings, self.scores(), held.n, self.m, self.executor,
-                        self.pseudo(held=True), further, self._known, behind)  # fmt: skip
-        self._known = None
+                        self.pseudo(held=True), further, self._weighed)  # fmt: skip
+        self._weighed = None
         held.counts_changed()
         self.deliver()
         self.deliver_others(key)

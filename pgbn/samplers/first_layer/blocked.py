@@ -16,46 +16,29 @@ from pgbn.samplers.executor import SERIAL, Executor
 from pgbn.samplers.first_layer.extra_terms import PseudoTopics, draw_pseudo, pseudo_weight
 from pgbn.samplers.first_layer.topic_draw import (
     EXTRA_TERM,
-    ListedWord,
     draw_topic,
     held_values,
-    listed_word,
     prefetch_word,
+    sum_top,
 )
 from pgbn.samplers.first_layer.topic_lists import sum_weights, weights_in, weights_room
 from pgbn.samplers.first_layer.value_lists import Loadings
-from pgbn.samplers.lanes import (
-    LANES,
-    above,
-    add_product,
-    broadcast,
-    last,
-    load_lanes,
-    lowest_bit,
-    pointer,
-    running_sum,
-    store_lanes,
-    zeros,
-)
+from pgbn.samplers.lanes import LANES, pick_at, pointer, weigh
 from pgbn.samplers.random import new_rng, restart, uniform
 from pgbn.samplers.thinning import SparseCounts
 from pgbn.samplers.uncounted import uncounted
 from pgbn.samplers.variates.multinomial import draw_multinomial
 from pgbn.samplers.variates.poisson import draw_small_truncated
 
-# ---- cell rates ---------------------------------------------------------------------------------
+# ---- all products -------------------------------------------------------------------------------
 #
-# Layer-1 cells whose rate is needed before their counts: data behind which counts are drawn.
-#
-#     λ_jv = Σ_k φ_vk θ_jk,   then   (x_jv1, …, x_jvK) ~ Mult(x_jv; φ_vk θ_jk / λ_jv)
-#
+# Cells whose rate Σ_k φ_vk θ_jk is needed before their counts: data behind which counts are drawn.
 # The sums visit all topics, so that the split may do so too, without the lists of large values.
-# Products are added in sixteen lanes, topic k in lane k mod 16: first a lane is picked, then a
-# topic of it.
 
 
 _MANY = 4  # from this many counts a topic on, a cell is split by binomials
-_0, _1, _LANES = np.uint64(0), np.uint64(1), np.uint64(LANES)
+_0 = np.uint64(0)
+_LEAST, _MOST = 1e-30, 1e30  # sums that single precision holds, with all that matters in them
 
 
 def padded_topics(loadings: Loadings, kind: type[np.floating] = np.float64) -> np.ndarray:
@@ -67,45 +50,14 @@ def padded_topics(loadings: Loadings, kind: type[np.floating] = np.float64) -> n
     return out
 
 
-@njit(cache=True, nogil=True, forceinline=True)
-def weigh_topics(phi, begin, weight, size, reached, lanes):
-    """Σ_k φ_k weight_k; reached[k] becomes the running sum within the lane of topic k, and
-    lanes[1 + i] that over the lanes 0 … i."""
-    total, k = zeros(weight), _0
-    while k < size:
-        total = add_product(total, load_lanes(phi, begin + k), load_lanes(weight, k))
-        store_lanes(reached, k, total)
-        k += _LANES
-    total = running_sum(total)
-    store_lanes(lanes, _1, total)
-    return last(total)
-
-
-@njit(cache=True, nogil=True, forceinline=True)
-def pick_topic(target, size, reached, lanes):
-    """The topic where the running sum, lane after lane, passes the ``target``; see `weigh_topics`.
-
-    Rounding may lead beyond the end of the lanes or of a lane, or before its beginning: then it is
-    ``size`` or more, and another target is to be drawn.
-    """
-    passed = above(load_lanes(lanes, _1), broadcast(target))
-    if not passed:
-        return size
-    chosen = k = lowest_bit(passed)
-    rest = target - lanes[chosen]
-    while k < size:
-        chosen += _LANES * np.uint64(rest >= reached[k])
-        k += _LANES
-    return chosen if rest >= 0.0 else size
-
-
 @njit(cache=True, nogil=True)
-def split_many(rng, count, row, slot, phi, theta, n_w, counts, pseudo, split_e):
-    """Split a cell of many counts among the topics and pseudo-topics; see `allocate_blocked`."""
+def _split_many(rng, count, row, slot, value, weight, n_w, counts, pseudo, split_e):
+    """Split a cell of many counts among the topics, by value_k weight_k, and the pseudo-topics; see
+    `allocate_blocked`."""
     topics, further = counts.size, 0 if pseudo is None else pseudo.row.shape[1]
     product, split = np.empty(topics + further), np.zeros(topics + further, np.int64)
     for k in range(topics):
-        product[k] = phi[slot, k] * theta[row, k]
+        product[k] = value[k] * weight[k]
     if pseudo is not None:
         for e in range(further):
             product[topics + e] = pseudo.row[row, e] * pseudo.word[slot, e]
@@ -132,82 +84,27 @@ def cell_sums(key, start, stop, cells, documents, vocabulary, phi, theta, pseudo
             weight[k] = theta[row, k]
         for cell in range(cells.indptr[row], cells.indptr[row + 1]):
             slot = np.uint64(base + cells.indices[cell])
-            total = weigh_topics(value, slot * size, weights, size, places, sums)
+            total = weigh(value, slot * size, weights, size, places, _0, sums, _0)
             out[cell] = total + pseudo_weight(pseudo, row, slot)
     lanes[0] = reached[0]  # keeps the arrays until here
 
 
 @njit(cache=True, nogil=True)
-def allocate_known(key, start, stop, sums, cells, phi, theta, n_wk, m, pseudo=None, split_e=None):
-    """As `allocate_blocked`, given `padded_topics` and the `cell_sums`."""
-    indptr, indices, data = cells
-    rows, topics = theta.shape
-    rng, vocabulary = new_rng(), n_wk.shape[1]
-    weight, reached, lanes = np.zeros(phi.shape[1]), np.empty(phi.shape[1]), np.zeros(2 * LANES)
-    size, places, running = np.uint64(phi.shape[1]), pointer(reached), pointer(lanes)
-    value, weights = pointer(phi), pointer(weight)
-    for row in range(start, stop):
-        replicate = row // (rows // n_wk.shape[0])
-        counts = m[row]
-        counts[:] = 0
-        for k in range(topics):
-            weight[k] = theta[row, k]
-        if pseudo is not None:
-            split_e.row[row] = 0
-        restart(rng, key, row)
-        for cell in range(indptr[row], indptr[row + 1]):
-            w, count = indices[cell], data[cell]
-            slot = np.uint64(replicate * vocabulary + w)
-            if count > _MANY * topics:
-                split_many(rng, count, row, slot, phi, theta, n_wk[replicate, w], counts, pseudo,
-                           split_e)  # fmt: skip
-                continue
-            total = weigh_topics(value, slot * size, weights, size, places, running)
-            for _ in range(count):
-                target = uniform(rng) * sums[cell]
-                if pseudo is not None and target >= total and sums[cell] > total:
-                    beyond = pseudo_weight(pseudo, row, slot)
-                    e = draw_pseudo(pointer(rng), pseudo, row, slot, beyond)
-                    split_e.row[row, e] += 1
-                    split_e.word[slot, e] += 1
-                    continue
-                if total > 0.0:
-                    k = pick_topic(target, size, places, running)
-                    while k >= size:
-                        k = pick_topic(uniform(rng) * total, size, places, running)
-                else:  # all products underflowed
-                    k = np.uint64(uniform(rng) * topics)
-                n_wk[replicate, w, k] += 1
-                counts[k] += 1
-    lanes[0] = reached[0]  # keeps the arrays until here
+def allocate_weighed(
+    key, start, stop, cells, phi, scale, theta, n_wk, m, pseudo=None, split_e=None
+):
+    """As `allocate_blocked`, by all products of φ, which are `padded_topics`, and θ.
 
-
-# ---- binary cells -------------------------------------------------------------------------------
-#
-# Layer-1 cells that are known to be above 0: their counts, and at once the topics of these.
-#
-#     n_jv ~ Pois(s_j λ_jv) given n_jv ≥ 1,   λ_jv = Σ_k φ_vk θ_jk + Σ_e b_je d_ve
-#     (n_jv1, …, n_jvK) ~ Mult(n_jv; φ_vk θ_jk / λ_jv)
-#
-# (Zhou 2015, Bernoulli–Poisson link). Both need the products of a cell, which are found once, in
-# single precision as all topics are; where that is too narrow, in double precision.
-
-
-_LEAST, _MOST = 1e-30, 1e30  # sums that single precision holds, with all that matters in them
-
-
-@njit(cache=True, nogil=True)
-def allocate_behind(key, start, stop, cells, phi, scale, theta, n_wk, m, pseudo=None, split_e=None):
-    """As `allocate_blocked`, with counts that are drawn: they are written to the data of the cells.
-
-    ``phi`` are `padded_topics` of float32, ``scale`` the factor s of every row. What is added to a
-    rate as pseudo-topics is divided by that factor.
+    Cells may be known only to be above 0 (Zhou 2015, Bernoulli–Poisson link). Then ``scale`` has
+    the factor s of every row, and is None otherwise. The counts n ~ Pois(s λ) given n ≥ 1 are drawn
+    and written to the data of the cells, and φ is in single precision; where that is too narrow,
+    sums are found in double. What is added to a rate as pseudo-topics is divided by s.
     """
     indptr, indices, data = cells
     rows, topics = theta.shape
     rng, vocabulary = new_rng(), n_wk.shape[1]
-    weight, reached = np.zeros(phi.shape[1], np.float32), np.empty(phi.shape[1], np.float32)
-    lanes = np.zeros(2 * LANES, np.float32)
+    weight, reached = np.zeros(phi.shape[1], phi.dtype), np.empty(phi.shape[1], phi.dtype)
+    lanes, number = np.zeros(2 * LANES, phi.dtype), phi.dtype.type
     size, places, running = np.uint64(phi.shape[1]), pointer(reached), pointer(lanes)
     value, weights, words = pointer(phi), pointer(weight), pointer(rng)
     for row in range(start, stop):
@@ -222,30 +119,31 @@ def allocate_behind(key, start, stop, cells, phi, scale, theta, n_wk, m, pseudo=
         for cell in range(indptr[row], indptr[row + 1]):
             w = indices[cell]
             slot = np.uint64(replicate * vocabulary + w)
-            total = np.float64(weigh_topics(value, slot * size, weights, size, places, running))
+            total = weigh(value, slot * size, weights, size, places, _0, running, _0)
             beyond = pseudo_weight(pseudo, row, slot)
-            whole = total + beyond
-            if not _LEAST < whole < _MOST:
-                whole = beyond
-                for k in range(topics):
-                    whole += phi[slot, k] * theta[row, k]
-            count = draw_small_truncated(words, scale[row] * whole)
-            data[cell] = count
-            if count > _MANY * topics or (whole > 0.0 and not _LEAST < whole < _MOST):
-                split_many(rng, count, row, slot, phi, theta, n_wk[replicate, w], counts, pseudo,
-                           split_e)  # fmt: skip
+            rate, is_narrow = total + beyond, False
+            if scale is not None:
+                if not _LEAST < rate < _MOST:
+                    rate = beyond
+                    for k in range(topics):
+                        rate += phi[slot, k] * theta[row, k]
+                    is_narrow = rate > 0.0 and not _LEAST < rate < _MOST
+                data[cell] = draw_small_truncated(words, scale[row] * rate)
+            if data[cell] > _MANY * topics or is_narrow:
+                _split_many(rng, data[cell], row, slot, phi[slot], theta[row], n_wk[replicate, w],
+                            counts, pseudo, split_e)  # fmt: skip
                 continue
-            for _ in range(count):
-                if whole > 0.0:
-                    target = uniform(words) * whole
-                    if pseudo is not None and target >= total and beyond > 0.0:
-                        e = draw_pseudo(words, pseudo, row, slot, beyond)
-                        split_e.row[row, e] += 1
-                        split_e.word[slot, e] += 1
-                        continue
-                    k = pick_topic(np.float32(target), size, places, running)
+            for _ in range(data[cell]):
+                target = uniform(words) * rate if scale is None or rate > 0.0 else 0.0
+                if pseudo is not None and target >= total and rate > total:
+                    e = draw_pseudo(words, pseudo, row, slot, beyond)
+                    split_e.row[row, e] += 1
+                    split_e.word[slot, e] += 1
+                    continue
+                if rate > 0.0:
+                    k = pick_at(number(target), size, places, _0, running, _0)
                     while k >= size:
-                        k = pick_topic(np.float32(uniform(words) * total), size, places, running)
+                        k = pick_at(number(uniform(words) * total), size, places, _0, running, _0)
                 else:  # all products underflowed
                     k = np.uint64(uniform(words) * topics)
                 n_wk[replicate, w, k] += 1
@@ -271,8 +169,6 @@ def allocate_blocked(key, start, stop, cells, loadings, theta, n_wk, m, pseudo=N
     values = held_values(loadings)
     rng, weight = new_rng(), weights_room(topics)
     weights = weights_in(weight)
-    further = 0 if pseudo is None else pseudo.row.shape[1]
-    product, split = np.empty(topics + further), np.zeros(topics + further, np.int64)
     for row in range(start, stop):
         replicate = row // documents
         counts = m[row]
@@ -292,24 +188,13 @@ def allocate_blocked(key, start, stop, cells, loadings, theta, n_wk, m, pseudo=N
             prefetch_word(values, later)
             slot = np.uint64(replicate * vocabulary + w)
             if count > _MANY * topics:
-                for k in range(topics):
-                    product[k] = loadings.value[replicate, w, k] * weight[k]
-                if pseudo is not None:
-                    for e in range(further):
-                        product[topics + e] = pseudo.row[row, e] * pseudo.word[slot, e]
-                split[:] = 0
-                draw_multinomial(rng, count, product, split)
-                for k in range(topics):
-                    n_wk[replicate, w, k] += split[k]
-                    counts[k] += split[k]
-                if pseudo is not None:
-                    split_e.row[row] += split[topics:]
-                    split_e.word[slot] += split[topics:]
+                _split_many(rng, count, row, slot, loadings.value[replicate, w], weight,
+                            n_wk[replicate, w], counts, pseudo, split_e)  # fmt: skip
                 continue
-            word = listed_word(values, slot, weights)
+            top_sum = sum_top(values, slot, weights)
             beyond = pseudo_weight(pseudo, row, slot)
             for _ in range(count):
-                k = draw_topic(pointer(rng), values, word, weights, total, beyond)
+                k = draw_topic(pointer(rng), values, slot, weights, total, beyond, top_sum)
                 if pseudo is not None and k == EXTRA_TERM:
                     e = draw_pseudo(pointer(rng), pseudo, row, slot, beyond)
                     split_e.row[row, e] += 1
@@ -331,13 +216,11 @@ def split_all_cells(
     executor: Executor = SERIAL,
     pseudo: PseudoTopics | None = None,
     split_e: PseudoTopics | None = None,
-    known=None,
-    behind=None,
+    weighed=None,
 ) -> None:
     """Split all cells; n_wk (R, V, K) and m (rows, K), and the counts ``split_e`` of the
-    pseudo-topics, are written anew. ``known`` are `padded_topics` and `cell_sums`, if they are.
-    ``behind`` are those in single precision and the factors of rows: then the counts are drawn too,
-    see `allocate_behind`."""
+    pseudo-topics, are written anew. ``weighed``, if given, are `padded_topics` and the factors of
+    rows or None, see `allocate_weighed`."""
     rows = cells.indptr.size - 1
     word, edges = executor.row_key(key, rows), executor.cut(rows, cells, theta, m)
     n_wk[...] = 0
@@ -351,13 +234,10 @@ def split_all_cells(
     def split(start, stop):
         counts, further = free.pop()  # a thread's own, while it works
         given = (theta, counts, m, pseudo, further)
-        if behind is not None:
-            allocate_behind(word, start, stop, cells, *behind, *given)
-        elif known is None:
+        if weighed is None:
             allocate_blocked(word, start, stop, cells, loadings, *given)
         else:
-            phi, sums = known
-            allocate_known(word, start, stop, sums, cells, phi, *given)
+            allocate_weighed(word, start, stop, cells, *weighed, *given)
         free.append((counts, further))
 
     executor.calls([partial(split, *edge) for edge in edges])
@@ -386,18 +266,16 @@ def draw_labels(key, start, stop, tokens, loadings, theta, z, pseudo=None):
             weight[k] = theta[row, k] * scale[replicate, k]
         total = sum_weights(weights)
         restart(rng, key, row)
-        previous = -1
-        word = ListedWord(np.uint64(0), np.uint64(0), np.uint64(0), 0.0, 0.0)
+        previous, top_sum = -1, 0.0
         for token in range(row_start[row], row_start[row + 1]):
             w = words[token]
             later = replicate * vocabulary + words[min(token + 4, row_start[row + 1] - 1)]
             prefetch_word(values, later)
             slot = np.uint64(replicate * vocabulary + w)
             if w != previous:
-                word = listed_word(values, slot, weights)
-                previous = w
+                top_sum, previous = sum_top(values, slot, weights), w
             beyond = pseudo_weight(pseudo, row, slot)
-            k = draw_topic(pointer(rng), values, word, weights, total, beyond)
+            k = draw_topic(pointer(rng), values, slot, weights, total, beyond, top_sum)
             if k == EXTRA_TERM:
                 k = np.uint64(topics) + draw_pseudo(pointer(rng), pseudo, row, slot, beyond)
             elif k >= np.uint64(topics):  # all products underflowed

@@ -13,7 +13,7 @@ from pgbn.samplers.compiled import njit
 from pgbn.samplers.first_layer.extra_terms import draw_pseudo, pseudo_weight
 from pgbn.samplers.first_layer.topic_draw import (
     EXTRA_TERM,
-    draw_divided,
+    draw_topic,
     held_values,
     prefetch_head,
     prefetch_word,
@@ -74,7 +74,7 @@ def allocate_partial(key, start, stop, tokens, z, loadings, m, priors, pseudo=No
             while same:
                 prefetch_head(values, base + np.uint64(word[min(token + _8, end - _1)]))
                 prefetch_word(values, base + np.uint64(word[min(token + _4, end - _1)]))
-                new = draw_divided(pointer(rng), values, slot, weights, total, beyond, top_sum)
+                new = draw_topic(pointer(rng), values, slot, weights, total, beyond, top_sum)
                 if new == EXTRA_TERM:
                     new = np.uint64(topics) + draw_pseudo(pointer(rng), pseudo, row, slot, beyond)
                 elif new == weights.size:  # nothing is possible without this token

@@ -1,10 +1,9 @@
-"""A topic of a word with Φ held, the same for all samplers that hold Φ:
+"""A topic of a word with Φ fixed, the same for all samplers that fix Φ:
 
     P(k) ∝ value_wk · weight_k
 
 The large values of a word are listed; the others are below a bound and are found by rejection.
-Beside the topics there may be something else of a known weight, ``beyond``: a draw of it is
-`EXTRA_TERM` the topics.
+There may be something else of a known weight, ``beyond``: a draw of it is `EXTRA_TERM`.
 """
 
 from typing import NamedTuple
@@ -44,17 +43,6 @@ class HeldValues(NamedTuple):
     topics: np.uint64
 
 
-class ListedWord(NamedTuple):
-    """Word ``slot`` = replicate · V + v: the places of its list, which holds exactly its values
-    above ``bound``, and the list's Σ value · weight."""
-
-    slot: np.uint64
-    begin: np.uint64
-    length: np.uint64
-    bound: float
-    list_sum: float
-
-
 @njit(cache=True, nogil=True, forceinline=True)
 def held_values(loadings):
     """The values of `Loadings`, which must be an argument of the kernel that asks for them."""
@@ -87,45 +75,19 @@ def prefetch_head(values, slot):
 
 
 @njit(cache=True, nogil=True, forceinline=True)
-def listed_word(values, slot, weights):
-    """The word, with the sum of its list under the present weights."""
-    begin, length = np.uint64(values.start[slot]), np.uint64(values.length[slot])
-    list_sum = sum_list(values, begin, length, weights)
-    return ListedWord(slot, begin, length, values.bound[slot], list_sum)
-
-
-@njit(cache=True, nogil=True, forceinline=True)
-def draw_topic(rng, values, word, weights, total, beyond):
-    """k with probability ∝ value_k · weight_k, `EXTRA_TERM` with that of the weight ``beyond``;
-    ``weights.size`` if all of these are 0.
-
-    ``total`` is the sum of the weights, ``rng`` a pointer. A candidate comes from the list or, with
-    bound · weight_k, from all topics.
-    """
-    target = uniform(rng) * ((word.list_sum + word.bound * total) + beyond)
-    if target < word.list_sum:
-        place = pick_in_list(values, word.begin, word.length, weights, target)
-        k = np.uint64(values.topic[place])
-    elif beyond > 0.0 and target >= word.list_sum + word.bound * total:
-        k = EXTRA_TERM
-    else:
-        k = _draw_beyond_list(rng, values, word, weights, total, beyond, target)
-    return k
-
-
-@njit(cache=True, nogil=True, forceinline=True)
 def sum_top(values, slot, weights):
     """Σ value · weight over the top of a word's list."""
     return sum_list(values, np.uint64(values.start[slot]), np.uint64(values.top[slot]), weights)
 
 
 @njit(cache=True, nogil=True, forceinline=True)
-def draw_divided(rng, values, slot, weights, total, beyond, top_sum):
-    """`draw_topic` for a word whose list may be divided, given the sum of its top, where most
-    draws end.
+def draw_topic(rng, values, slot, weights, total, beyond, top_sum):
+    """k with probability ∝ value_k · weight_k, `EXTRA_TERM` with that of the weight ``beyond``;
+    ``weights.size`` if all of these are 0.
 
-    What is below the top has at most (high + bound) · Σ weight. Only where a target lies there is
-    the sum of the other places found.
+    ``total`` is the sum of the weights, ``top_sum`` that of the top of the list (`sum_top`), where
+    most draws end; ``rng`` is a pointer. What is below the top has at most (high + bound) · Σ
+    weight. Only where a target lies there is the sum of the other places found.
     """
     begin, top = np.uint64(values.start[slot]), np.uint64(values.top[slot])
     end = top_sum + (values.high[slot] + values.bound[slot]) * total
@@ -142,33 +104,22 @@ def draw_divided(rng, values, slot, weights, total, beyond, top_sum):
 
 @njit(cache=True, nogil=True)
 def _draw_below_top(rng, values, slot, weights, total, beyond, top_sum, target):
-    """`draw_divided` for a ``target`` between the sum of the top and the bound of what is below.
+    """`draw_topic` for a ``target`` between the sum of the top and the bound of what is below.
 
-    Where nothing is, the target is refused; the next one is drawn from the sum of the whole list.
+    A candidate comes from the list or, with bound · weight_k, from all topics. The latter is
+    accepted with probability value_k / bound, and never if k is listed. If it is rejected, or the
+    target is where nothing is, the next target may be anywhere. That is rejection sampling: exact
+    for any bound.
     """
     begin, length = np.uint64(values.start[slot]), np.uint64(values.length[slot])
     list_sum = sum_on(values, begin, np.uint64(values.top[slot]), length, weights, top_sum)
-    word = ListedWord(slot, begin, length, values.bound[slot], list_sum)
-    if target < list_sum:
-        return np.uint64(values.topic[pick_in_list(values, begin, length, weights, target)])
-    if target < list_sum + word.bound * total or values.high[slot] == 0.0:
-        return _draw_beyond_list(rng, values, word, weights, total, beyond, target)
-    return draw_topic(rng, values, word, weights, total, beyond)
-
-
-@njit(cache=True, nogil=True)
-def _draw_beyond_list(rng, values, word, weights, total, beyond, target):
-    """`draw_topic` for a ``target`` that lies between the sum of the list and what is beyond.
-
-    A candidate that is not from the list is accepted with probability value_k / bound, and never
-    if k is listed. If it is refused, the next target may be anywhere. That is rejection sampling:
-    exact for any bound.
-    """
-    bound, list_sum, first = word.bound, word.list_sum, word.slot * values.topics
+    bound, first = values.bound[slot], slot * values.topics
     topics = list_sum + bound * total
+    if target >= topics and values.high[slot] > 0.0:  # where nothing is
+        target = uniform(rng) * (topics + beyond)
     for _ in range(32):
         if target < list_sum:
-            place = pick_in_list(values, word.begin, word.length, weights, target)
+            place = pick_in_list(values, begin, length, weights, target)
             return np.uint64(values.topic[place])
         if beyond > 0.0 and target >= topics:
             return EXTRA_TERM
@@ -178,14 +129,14 @@ def _draw_beyond_list(rng, values, word, weights, total, beyond, target):
             if value <= bound and uniform(rng) * bound < value:
                 return k
         target = uniform(rng) * (topics + beyond)
-    # Nearly all candidates are refused here: sum all products instead.
-    return _draw_by_products(rng, values, word, weights, beyond, weights_room(values.topics))
+    # Nearly all candidates are rejected here: sum all products instead.
+    return _draw_by_products(rng, values, slot, weights, beyond, weights_room(values.topics))
 
 
 @njit(cache=True, nogil=True)
-def _draw_by_products(rng, values, word, weights, beyond, room):
+def _draw_by_products(rng, values, slot, weights, beyond, room):
     """`draw_topic` from all products, which are written to ``room``."""
-    first = word.slot * values.topics
+    first = slot * values.topics
     for k in range(values.topics):
         room[k] = values.dense[first + k] * weights.weight[k]
     products = weights_in(room)

@@ -1,4 +1,4 @@
-"""The kernels that infer hidden units: draws of a layer, sums over listed units, picks, tables."""
+"""The units of a layer of a document: their draws, and sums over those that are listed."""
 
 import math
 
@@ -8,7 +8,7 @@ from numba import njit
 from scipy import special
 
 from pgbn.samplers.documents.units import active_units, draw_units, list_units, mix_units
-from pgbn.samplers.lanes import ROOM, aligned, pick, weigh
+from pgbn.samplers.lanes import aligned
 
 DRAWS = 200_000
 SHAPES = (1e-4, 1e-3, 0.01, 0.03, 0.1, 0.2, 0.4, 0.6, 0.8, 0.95, 1.0, 1.7, 5.0)
@@ -100,32 +100,6 @@ def test_listed_units_are_mixed(units):
     assert active.number[0] == units
     mix_units(active, single(matrix.ravel()), 96, out)
     np.testing.assert_allclose(out * total, values @ matrix, rtol=2e-6)
-
-
-@njit
-def _pick(rng, phi, begin, theta, counts, draws):
-    reached, lanes = np.empty(theta.size, np.float32), np.zeros(ROOM, np.float32)
-    size, zero = np.uint64(theta.size), np.uint64(0)
-    weight = weigh(phi, np.uint64(begin), theta, size, reached, zero, lanes, zero)
-    for _ in range(draws):
-        counts[pick(rng, size, reached, zero, lanes, zero, weight)] += 1
-    return weight
-
-
-@pytest.mark.parametrize("width", [3, 32, 75])
-def test_picks_have_the_probabilities_of_the_products(width):
-    rng = np.random.default_rng(width)
-    theta = single(rng.gamma(0.3, 1.0, width))
-    phi = np.zeros((2, theta.size))
-    phi[1, :width] = rng.random(width) * (rng.random(width) < 0.7)
-    phi[1, 0] = 0.5
-    product = phi[1] * theta
-    counts = np.zeros(theta.size)
-    weight = _pick(stream(width), single(phi.ravel()), theta.size, theta, counts, DRAWS)
-    assert weight == pytest.approx(product.sum(), rel=1e-5)
-    p = product / product.sum()
-    assert (counts[p == 0] == 0).all()
-    assert (np.abs(counts - DRAWS * p) <= 4.5 * np.sqrt(DRAWS * p * (1 - p)) + 3).all()
 
 
 def test_no_layer_is_infinite():

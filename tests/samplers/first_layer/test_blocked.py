@@ -19,7 +19,7 @@ PSEUDO = PseudoTopics(np.array([[0.5, 0.2]]), np.array([[0.4, 1.0], [2.0, 0.0]])
 
 def draw(mode, phi, theta, counts=(0, 0), scale=1.0, pseudo=None, threads=1, rows=ROWS):
     """The counts (rows, 2) of the cells, those of words and topics, and of rows and topics; the
-    further terms are the last topics. By lists, given the sums of cells, or with counts behind ones."""
+    further terms are the last topics. By lists, by all products, or with counts behind ones."""
     data, topics = np.tile(counts, rows), phi.shape[1]
     cells = SparseCounts(
         np.arange(0, 2 * rows + 1, 2), np.tile(np.array([0, 1], np.int32), rows), data
@@ -29,13 +29,12 @@ def draw(mode, phi, theta, counts=(0, 0), scale=1.0, pseudo=None, threads=1, row
     if pseudo is not None:
         split = PseudoTopics(np.zeros((rows, 2), int), np.zeros((2, 2), int))
         pseudo = PseudoTopics(np.tile(pseudo.row, (rows, 1)), pseudo.word)
-    known = behind = None
-    if mode == "known":
-        known = padded_topics(loadings), np.empty(2 * rows)
-        cell_sums(np.uint64(0), 0, rows, cells, rows, 2, known[0], theta, pseudo, known[1])
-    elif mode == "behind":
-        behind = padded_topics(loadings, np.float32), np.full(rows, scale)
-    split_all_cells(3, cells, loadings, theta, n, m, Threads(threads), pseudo, split, known, behind)
+    weighed = {
+        "lists": None,
+        "products": (padded_topics(loadings), None),
+        "behind": (padded_topics(loadings, np.float32), np.full(rows, scale)),
+    }[mode]
+    split_all_cells(3, cells, loadings, theta, n, m, Threads(threads), pseudo, split, weighed)
     words, each = n[0], m
     if split is not None:
         words, each = np.hstack((words, split.word)), np.hstack((m, split.row))
@@ -63,7 +62,7 @@ def case(topics):
     return phi, theta
 
 
-@pytest.mark.parametrize("mode", ["lists", "known"])
+@pytest.mark.parametrize("mode", ["lists", "products"])
 @pytest.mark.parametrize("counts", [(2, 3), (90, 300)])  # token by token, and by binomials
 @pytest.mark.parametrize("topics", [2, 16, 19])
 @pytest.mark.parametrize("pseudo", [None, PSEUDO])
@@ -107,7 +106,7 @@ def test_where_single_precision_is_too_narrow(size):
     assert follows(n[1], np.array([0.1, 0.9]))
 
 
-@pytest.mark.parametrize("mode", ["lists", "known", "behind"])
+@pytest.mark.parametrize("mode", ["lists", "products", "behind"])
 def test_a_cell_that_nothing_explains_keeps_its_count(mode):
     """All products underflowed: some topic must have the count."""
     counts, n, _ = draw(mode, np.full((2, 3), 0.5), np.zeros(3), (1, 1))
@@ -123,7 +122,7 @@ def test_large_counts_behind_ones_are_split_by_binomials():
     assert np.allclose(n / n.sum(axis=1, keepdims=True), [0.1, 0.3, 0.6], atol=1e-4)
 
 
-@pytest.mark.parametrize("mode", ["lists", "known", "behind"])
+@pytest.mark.parametrize("mode", ["lists", "products", "behind"])
 def test_threads_change_no_bit(mode):
     rng = np.random.default_rng(1)
     given = mode, rng.random((2, 5)), rng.random(5), (2, 40)
@@ -158,3 +157,15 @@ def test_tokens_of_further_terms_are_counted():
     row, word = np.full((2, 2), 9), np.full((2, 2), 9)
     count_pseudo(tokens, np.array([2, 0, 3], np.uint16), 2, 2, 2, row, word)
     assert row.tolist() == word.tolist() == [[1, 0], [0, 1]]
+
+
+@pytest.mark.parametrize("topics", [2, 8, 19])
+def test_the_rates_of_cells(topics):
+    rng = np.random.default_rng(topics)
+    phi, theta, out = rng.random((1, 2, topics)), rng.random((2, topics)), np.empty(4)
+    padded = padded_topics(loadings_of(phi.copy()))
+    cells = SparseCounts(np.array([0, 2, 4]), np.array([0, 1, 0, 1], np.int32), np.ones(4, int))
+    terms = PseudoTopics(np.array([[0.5, 0.2], [1.0, 0.3]]), PSEUDO.word)
+    for pseudo, more in ((None, 0.0), (terms, terms.row @ terms.word.T)):
+        cell_sums(np.uint64(0), 0, 2, cells, 2, 2, padded, theta, pseudo, out)
+        assert np.allclose(out.reshape(2, 2), theta @ phi[0].T + more)

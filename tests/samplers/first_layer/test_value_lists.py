@@ -6,7 +6,7 @@ from numba import njit
 from scipy import stats
 
 from pgbn.samplers.first_layer.loadings import draw_loadings
-from pgbn.samplers.first_layer.topic_draw import EXTRA_TERM, draw_divided, held_values, sum_top
+from pgbn.samplers.first_layer.topic_draw import EXTRA_TERM, draw_topic, held_values, sum_top
 from pgbn.samplers.first_layer.topic_lists import sum_weights, weights_in, weights_room
 from pgbn.samplers.first_layer.value_lists import (
     blank_loadings,
@@ -72,7 +72,7 @@ def draw_many(loadings, weight, beyond, draws, out):
     restart(rng, np.uint64(7), 0)
     total, top = sum_weights(weights), sum_top(values, np.uint64(0), weights)
     for _ in range(draws):
-        k = draw_divided(pointer(rng), values, np.uint64(0), weights, total, beyond, top)
+        k = draw_topic(pointer(rng), values, np.uint64(0), weights, total, beyond, top)
         out[weight.size if k == EXTRA_TERM else np.int64(k)] += 1
 
 
