@@ -17,28 +17,19 @@ from pgbn.samplers.elementary import exp, expm1, log, log1p
 from pgbn.samplers.from_numba import IS_INSTALLED
 
 
-@njit(cache=True, nogil=True)
-def _exp(x, out):
-    for i in range(x.size):
-        out[i] = exp(x[i])
+def _loop(name: str, function: Any) -> Any:
+    """The kernel of a function of one number. The name is that of its files on disk."""
+
+    def kernel(x, out):
+        for i in range(x.size):
+            out[i] = function(x[i])
+
+    kernel.__name__ = kernel.__qualname__ = name
+    return njit(cache=True, nogil=True)(kernel)
 
 
-@njit(cache=True, nogil=True)
-def _expm1(x, out):
-    for i in range(x.size):
-        out[i] = expm1(x[i])
-
-
-@njit(cache=True, nogil=True)
-def _log(x, out):
-    for i in range(x.size):
-        out[i] = log(x[i])
-
-
-@njit(cache=True, nogil=True)
-def _log1p(x, out):
-    for i in range(x.size):
-        out[i] = log1p(x[i])
+_exp, _expm1 = _loop("exp_numbers", exp), _loop("expm1_numbers", expm1)
+_log, _log1p = _loop("log_numbers", log), _loop("log1p_numbers", log1p)
 
 
 def exp_of(x: ArrayLike) -> Any:

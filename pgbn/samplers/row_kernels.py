@@ -18,7 +18,11 @@ from pgbn.samplers.variates.dirichlet import draw_log_beta_odds, draw_neg_log_be
 from pgbn.samplers.variates.gamma import HUGE, TINY, draw_log_gamma, fill_rows, workspace
 from pgbn.samplers.variates.gig import draw_bessel, draw_gig
 from pgbn.samplers.variates.multinomial import draw_binomial
-from pgbn.samplers.variates.poisson import draw_poisson, draw_truncated_poisson
+from pgbn.samplers.variates.poisson import (
+    draw_hidden_count,
+    draw_poisson,
+    draw_truncated_poisson,
+)
 from pgbn.samplers.variates.polya_gamma import draw_polya_gamma
 
 _LOG_LIMIT = 300.0 * math.log(10.0)
@@ -113,6 +117,7 @@ truncated_poisson_rows = _rows("truncated_poisson_rows", draw_truncated_poisson,
 bessel_rows = _rows("bessel_rows", draw_bessel, 1)
 binomial_rows = _rows("binomial_rows", draw_binomial, 2)
 crt_rows = _rows("crt_rows", _crt, 2)
+hidden_count_rows = _rows("hidden_count_rows", draw_hidden_count, 3)
 gig_rows = _rows("gig_rows", draw_gig, 3)
 polya_gamma_rows = _rows("polya_gamma_rows", draw_polya_gamma, 1)
 

@@ -27,6 +27,7 @@ from pgbn.samplers.row_kernels import (
     exponential_rows,
     gamma_rows,
     gig_rows,
+    hidden_count_rows,
     log_gamma_rows,
     neg_log_beta_rows,
     normal_rows,
@@ -39,7 +40,6 @@ from pgbn.samplers.rows import COUNT, PARALLEL, REAL, blank, operand, run
 from pgbn.samplers.variates.dirichlet import softmax_lines
 from pgbn.samplers.variates.log_normal import log_rate_rows
 from pgbn.samplers.variates.multinomial import categorical_lines, multinomial_lines
-from pgbn.samplers.variates.poisson import hidden_count_rows
 
 __all__ = [
     "bernoulli",
@@ -83,10 +83,19 @@ def _or_by_own(draw: F) -> F:
     return cast(F, choose)
 
 
+def _entries(
+    kernel: Any, stream: Stream, *operands: Any, kind: Any = REAL, counts: tuple[int, ...] = ()
+) -> NDArray[Any]:
+    """An array of a kind, filled by a kernel; ``counts`` says which operands are counts."""
+    kinds = [COUNT if i in counts else REAL for i in range(len(operands))]
+    given = [operand(each, own, stream.shape) for each, own in zip(operands, kinds, strict=True)]
+    return run(kernel, stream, blank(stream, kind), *given)
+
+
 @_or_by_own
 def _uniform(stream: Stream) -> NDArray[np.float64]:
     """x ~ U(0, 1), never 0 and never 1."""
-    return run(uniform_rows, stream, blank(stream))
+    return _entries(uniform_rows, stream)
 
 
 @_or_by_own
@@ -110,30 +119,25 @@ uniform, normal, exponential = _uniform, _normal, _exponential
 @_or_by_own
 def gamma(stream: Stream, shape: ArrayLike, rate: ArrayLike) -> NDArray[np.float64]:
     """x ~ Gam(shape, RATE), from 2.2e-308 to 1e300; exactly 0 where the shape is 0."""
-    size = stream.shape
-    a, c = operand(shape, REAL, size), operand(rate, REAL, size)
-    return run(gamma_rows, stream, blank(stream), a, c)
+    return _entries(gamma_rows, stream, shape, rate)
 
 
 @_or_by_own
 def gig(stream: Stream, order: ArrayLike, a: ArrayLike, b: ArrayLike) -> NDArray[np.float64]:
     """x ~ GIG(order, a, b), with density proportional to x^(order-1) exp(-(a x + b / x) / 2)."""
-    parts = [operand(each, REAL, stream.shape) for each in (order, a, b)]
-    return run(gig_rows, stream, blank(stream), *parts)
+    return _entries(gig_rows, stream, order, a, b)
 
 
 @_or_by_own
 def polya_gamma(stream: Stream, tilt: ArrayLike) -> NDArray[np.float64]:
     """x ~ PG(1, tilt), Pólya-gamma: of mean tanh(tilt / 2) / (2 tilt)."""
-    each = operand(tilt, REAL, stream.shape)
-    return run(polya_gamma_rows, stream, blank(stream), each)
+    return _entries(polya_gamma_rows, stream, tilt)
 
 
 @_or_by_own
 def log_gamma(stream: Stream, shape: ArrayLike) -> NDArray[np.float64]:
     """ln x, x ~ Gam(shape, 1); -inf where the shape is 0."""
-    size = stream.shape
-    return run(log_gamma_rows, stream, blank(stream), operand(shape, REAL, size))
+    return _entries(log_gamma_rows, stream, shape)
 
 
 @_or_by_own
@@ -154,9 +158,7 @@ def log_normal(
 @_or_by_own
 def beta_odds(stream: Stream, a: ArrayLike, b: ArrayLike) -> NDArray[np.float64]:
     """(1 - p) / p with p ~ Beta(a, b), clipped into [1e-300, 1e300]."""
-    size = stream.shape
-    u, v = operand(a, REAL, size), operand(b, REAL, size)
-    return run(beta_odds_rows, stream, blank(stream), u, v)
+    return _entries(beta_odds_rows, stream, a, b)
 
 
 @_or_by_own
@@ -170,37 +172,31 @@ def beta(stream: Stream, a: ArrayLike, b: ArrayLike) -> NDArray[np.float64]:
 @_or_by_own
 def neg_log_beta(stream: Stream, a: ArrayLike, n: ArrayLike) -> NDArray[np.float64]:
     """-ln s, s ~ Beta(a, n), for counts n; 0 where n is 0."""
-    size = stream.shape
-    u, v = operand(a, REAL, size), operand(n, COUNT, size)
-    return run(neg_log_beta_rows, stream, blank(stream), u, v)
+    return _entries(neg_log_beta_rows, stream, a, n, counts=(1,))
 
 
 @_or_by_own
 def bernoulli(stream: Stream, p: ArrayLike) -> NDArray[np.float64]:
     """1.0 with probability p, else 0.0."""
-    size = stream.shape
-    return run(bernoulli_rows, stream, blank(stream), operand(p, REAL, size))
+    return _entries(bernoulli_rows, stream, p)
 
 
 @_or_by_own
 def poisson(stream: Stream, rate: ArrayLike) -> NDArray[np.int64]:
     """n ~ Poisson(rate)."""
-    size = stream.shape
-    return run(poisson_rows, stream, blank(stream, COUNT), operand(rate, REAL, size))
+    return _entries(poisson_rows, stream, rate, kind=COUNT)
 
 
 @_or_by_own
 def truncated_poisson(stream: Stream, rate: ArrayLike) -> NDArray[np.int64]:
     """n ~ Poisson(rate) given n >= 1."""
-    size = stream.shape
-    return run(truncated_poisson_rows, stream, blank(stream, COUNT), operand(rate, REAL, size))
+    return _entries(truncated_poisson_rows, stream, rate, kind=COUNT)
 
 
 @_or_by_own
 def bessel(stream: Stream, log_alpha: ArrayLike) -> NDArray[np.int64]:
     """n >= 1 with P(n) proportional to (alpha / 2)^(2n) / (n! (n - 1)!), given ln alpha."""
-    size = stream.shape
-    return run(bessel_rows, stream, blank(stream, COUNT), operand(log_alpha, REAL, size))
+    return _entries(bessel_rows, stream, log_alpha, kind=COUNT)
 
 
 @_or_by_own
@@ -209,25 +205,19 @@ def hidden_count(
 ) -> NDArray[np.int64]:
     """h with P(h) proportional to w^h Γ(a + h + m) / (h! Γ(a + h)), a = ``offset``, m = ``count``;
     without a count (below 0) to w^h / (h! Γ(a + h)), the Bessel law of order a - 1 at 2√w."""
-    parts = [operand(w, REAL, stream.shape), operand(offset, REAL, stream.shape)]
-    each = operand(count, COUNT, stream.shape)
-    return run(hidden_count_rows, stream, blank(stream, COUNT), *parts, each)
+    return _entries(hidden_count_rows, stream, w, offset, count, kind=COUNT, counts=(2,))
 
 
 @_or_by_own
 def binomial(stream: Stream, n: ArrayLike, p: ArrayLike) -> NDArray[np.int64]:
     """k ~ Binomial(n, p)."""
-    size = stream.shape
-    u, v = operand(n, COUNT, size), operand(p, REAL, size)
-    return run(binomial_rows, stream, blank(stream, COUNT), u, v)
+    return _entries(binomial_rows, stream, n, p, kind=COUNT, counts=(0,))
 
 
 @_or_by_own
 def crt(stream: Stream, m: ArrayLike, r: ArrayLike) -> NDArray[np.int64]:
     """l ~ CRT(m, r): tables of m customers at concentration r; 1 where m > 0 = r."""
-    size = stream.shape
-    u, v = operand(m, COUNT, size), operand(r, REAL, size)
-    return run(crt_rows, stream, blank(stream, COUNT), u, v)
+    return _entries(crt_rows, stream, m, r, kind=COUNT, counts=(0,))
 
 
 @_or_by_own

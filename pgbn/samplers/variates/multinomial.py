@@ -134,34 +134,37 @@ def draw_multinomial(rng, count, weights, out):
         _split_by_binomials(rng, count, weights, out)
 
 
+@njit(cache=True, nogil=True, forceinline=True)
+def _first_cell(line, axis, shape):
+    """The place (i, j, k, m) where a line along ``axis`` of an array begins."""
+    _, first, second, third = shape
+    first = 1 if axis == 1 else first
+    second = 1 if axis == 2 else second
+    third = 1 if axis == 3 else third
+    rest = line // third
+    return rest // (second * first), rest // second % first, rest % second, line % third
+
+
+@njit(cache=True, nogil=True, forceinline=True)
+def _read_line(array, i, j, k, m, axis, out):
+    """The entries of a broadcast operand along ``axis``, from a place on."""
+    for t in range(out.size):
+        out[t] = entry(array, i, j + t * (axis == 1), k + t * (axis == 2), m + t * (axis == 3))
+
+
 @njit(cache=True, nogil=True)
 def multinomial_lines(key, start, stop, n, probability, axis, out):
     """`draw_multinomial` on the lines start..stop along ``axis``, each with a stream of its own."""
-    _, first, second, third = out.shape
-    first, second, third = (
-        1 if axis == 1 else first,
-        1 if axis == 2 else second,
-        1 if axis == 3 else third,
-    )
-    along_first, along_second, along_third = int(axis == 1), int(axis == 2), int(axis == 3)
-    size = out.shape[axis]
-    rng = new_rng()
-    weights = np.empty(size)
-    parts = np.empty(size, np.int64)
+    size, rng = out.shape[axis], new_rng()
+    weights, parts = np.empty(size), np.empty(size, np.int64)
     for line in range(start, stop):
         restart(rng, key, line)
-        m = line % third
-        k = line // third % second
-        j = line // (third * second) % first
-        i = line // (third * second * first)
-        for t in range(size):
-            parts[t] = 0
-            weights[t] = entry(
-                probability, i, j + t * along_first, k + t * along_second, m + t * along_third
-            )
+        i, j, k, m = _first_cell(line, axis, out.shape)
+        _read_line(probability, i, j, k, m, axis, weights)
+        parts[:] = 0
         draw_multinomial(rng, entry(n, i, j, k, m), weights, parts)
         for t in range(size):
-            out[i, j + t * along_first, k + t * along_second, m + t * along_third] = parts[t]
+            out[i, j + t * (axis == 1), k + t * (axis == 2), m + t * (axis == 3)] = parts[t]
 
 
 # ---- categorical --------------------------------------------------------------------------------
@@ -193,23 +196,12 @@ def draw_categorical(rng, logs):
 @njit(cache=True, nogil=True)
 def categorical_lines(key, start, stop, logs, axis, out):
     """`draw_categorical` on the lines start..stop along ``axis``, as zeros with a single one."""
-    sizes = np.array(out.shape)
-    sizes[axis] = 1
-    _, first, second, third = sizes
-    along_first, along_second, along_third = int(axis == 1), int(axis == 2), int(axis == 3)
-    size = out.shape[axis]
-    rng = new_rng()
-    line_logs = np.empty(size)
+    size, rng = out.shape[axis], new_rng()
+    own = np.empty(size)
     for line in range(start, stop):
         restart(rng, key, line)
-        m = line % third
-        k = line // third % second
-        j = line // (third * second) % first
-        i = line // (third * second * first)
+        i, j, k, m = _first_cell(line, axis, out.shape)
+        _read_line(logs, i, j, k, m, axis, own)
+        chosen = draw_categorical(rng, own)
         for t in range(size):
-            line_logs[t] = entry(
-                logs, i, j + t * along_first, k + t * along_second, m + t * along_third
-            )
-        chosen = draw_categorical(rng, line_logs)
-        for t in range(size):
-            out[i, j + t * along_first, k + t * along_second, m + t * along_third] = t == chosen
+            out[i, j + t * (axis == 1), k + t * (axis == 2), m + t * (axis == 3)] = t == chosen

@@ -4,8 +4,7 @@ import math
 
 from pgbn.samplers.compiled import njit
 from pgbn.samplers.elementary import exp, expm1, log1p
-from pgbn.samplers.random import new_rng, restart, uniform
-from pgbn.samplers.rows import row_of
+from pgbn.samplers.random import uniform
 from pgbn.samplers.variates.gamma import draw_gamma_from_one
 from pgbn.samplers.variates.multinomial import draw_binomial
 
@@ -140,17 +139,3 @@ def draw_hidden_count(rng, w, offset, count):
         weight *= _ratio(h, w, offset, count)
         h += 1
     return h
-
-
-@njit(cache=True, nogil=True)
-def hidden_count_rows(key, start, stop, w, offset, count, out):
-    """`draw_hidden_count` of every cell of some rows."""
-    rng = new_rng()
-    for row in range(start, stop):
-        restart(rng, key, row)
-        u, a, m = row_of(w, row, out), row_of(offset, row, out), row_of(count, row, out)
-        x = row_of(out, row, out)
-        for i in range(x.size):
-            x[i] = draw_hidden_count(
-                rng, u[min(i, u.size - 1)], a[min(i, a.size - 1)], m[min(i, m.size - 1)]
-            )
