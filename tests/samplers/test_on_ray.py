@@ -21,7 +21,7 @@ import pgbn
 from pgbn.cli.sampling import spread_over
 from pgbn.samplers import on_ray
 from pgbn.storage.archive import read_manifest
-from tests.engine.shards.test_driver import CASES, X, assert_same, everything
+from tests.engine.shards.test_driver import CASES, assert_same, everything
 
 ray = pytest.importorskip("ray", reason="no wheels of ray for this machine: see the extra `test`")
 
@@ -394,21 +394,6 @@ def test_five_killed_drivers_go_on(tmp_path: Path) -> None:
     found = pgbn.load(tmp_path / "run")
     for name in whole:
         assert np.array_equal(found[name], whole[name]), name
-
-
-def test_new_rows_are_inferred_by_the_workers(executor: pgbn.Ray, pool: on_ray.RayPool) -> None:
-    trained = pgbn.train_layerwise(X, 6, 2, burn_in=2, collect=1, layer1="partial", threads=1,
-                                   progress=False).deepest  # fmt: skip
-    here = pgbn.infer(trained, X[:50], burn_in=2, samples=2, threads=1)
-    there = pgbn.infer(trained, X[:50], burn_in=2, samples=2, executor=executor)
-    assert all(np.array_equal(here[f"theta{t}"], there[f"theta{t}"]) for t in here.layers)
-    given = {"phi1": trained.phi[0], "phi2": trained.phi[1], "r": trained.r}
-    sides = [
-        trained.network().infer({"x": X[:50]}, given, burn_in=2, samples=2, keep="draws", **side)
-        for side in ({"threads": 1}, {"executor": executor})
-    ]
-    for name in sides[0]:
-        assert np.array_equal(sides[0].draws[name], sides[1].draws[name])
 
 
 # ---- a cluster of two machines, which are two raylets here ----

@@ -40,29 +40,17 @@ Traces = Mapping[str, Sequence[float]]
 
 
 def choose_meter() -> Meter:
-    """What shows the line here."""
-    if _in_notebook():
+    """What shows the line here: in a kernel of Jupyter, of which Colab and others have a class of
+    their own, or in a terminal. Without a console the standard error is None, or may be closed."""
+    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    if any(each.__name__ == "ZMQInteractiveShell" for each in type(shell).__mro__):
         return Notebook()
-    if not _is_watched():
-        return Silent()
     try:
-        return Bar()
+        return Bar() if sys.stderr.isatty() else Silent()
+    except (AttributeError, ValueError):
+        return Silent()
     except ImportError:
         return Line()
-
-
-def _is_watched() -> bool:
-    """Whether the standard error is a terminal; without a console it is None, or may be closed."""
-    try:
-        return sys.stderr.isatty()
-    except (AttributeError, ValueError):
-        return False
-
-
-def _in_notebook() -> bool:
-    """Whether there is a kernel of Jupyter. Colab and others have a class of their own for it."""
-    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
-    return any(each.__name__ == "ZMQInteractiveShell" for each in type(shell).__mro__)
 
 
 def live_text(event: Event, seconds: float, log_likelihood: float | None) -> str:

@@ -110,8 +110,9 @@ def test_reals_in_some_blocks_make_all_of_them_reals(tmp_path: Path) -> None:
     values[550:] *= 1.5
     corpus = pgbn.Corpus.build(values, tmp_path / "reals", block_rows=100)
     network = zoo.pgbn([6], link="gamma")
-    chain = network.chain({"x": corpus}, executor=Spread(2)).sweep(1)
-    assert_same(everything(chain), everything(network.chain({"x": values}, threads=1).sweep(1)))
+    other = everything(network.chain({"x": values}, threads=1).sweep(1))
+    for executor in (Spread(2), pgbn.Threads(1)):
+        assert_same(everything(network.chain({"x": corpus}, executor=executor).sweep(1)), other)
 
 
 def test_rows_in_files(corpus: pgbn.Corpus, tmp_path: Path) -> None:
