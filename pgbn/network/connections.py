@@ -27,9 +27,7 @@ from pgbn.nodes.rules.registry import (
 )
 from pgbn.nodes.rules.types import DrawRule, EvidenceRule, names_read
 
-# ---- linear predictors --------------------------------------------------------------------------
-#
-# Linear predictors: slots whose value is told about as a whole, by a quadratic form.
+# ---- linear predictors: slots that hear a quadratic form ----------------------------------------
 #
 # A cell of a child with the predictor ψ = Σ_d g_d x_d + rest has the likelihood exp(κψ − ½ωψ²).
 # What the vector x hears of all cells is exp(bᵀx − ½xᵀAx) with A = Σ ω g gᵀ and b = Σ (κ − ω·rest)

@@ -21,10 +21,6 @@ from pgbn.nodes.expression import Expression
 from pgbn.nodes.index import Categories, as_categories
 from pgbn.nodes.rules.registry import load_plugins
 
-# ---- dims ---------------------------------------------------------------------------------------
-#
-# The dims of the nodes of a network.
-
 
 def all_dims(nodes: Iterable[Node]) -> list[str]:
     """The dims of some nodes, each once. They are shown as they are, in terminals and formulas, so
@@ -36,10 +32,7 @@ def all_dims(nodes: Iterable[Node]) -> list[str]:
     return found
 
 
-# ---- indexes ------------------------------------------------------------------------------------
-#
-# The categories of a network, and the arrays of numbers that are known of them.
-
+# ---- categories, and the arrays of numbers that are known of them -------------------------------
 
 Indexes = dict[str, NDArray[np.int64]]
 
@@ -101,7 +94,6 @@ def known_indexes(categories: Mapping[str, Categories], given: Mapping[str, Any]
 
 
 # ---- network ------------------------------------------------------------------------------------
-
 
 MOST_NODES = 400  # the time to derive a schedule grows with the cube
 

@@ -240,9 +240,7 @@ class _Reader:
             raise NetworkError(f"{owner}: the edge {tag!r} is not complete: {error}") from None
 
 
-# ---- saving a network ---------------------------------------------------------------------------
-#
-# Networks as JSON in a folder.
+# ---- networks as JSON in a folder ---------------------------------------------------------------
 
 
 def _encode_network(network: Network) -> Parts:

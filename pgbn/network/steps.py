@@ -18,9 +18,7 @@ from pgbn.network.wiring import Wiring
 from pgbn.nodes.base import Node, Observed
 from pgbn.nodes.rules.registry import find_link
 
-# ---- plates -------------------------------------------------------------------------------------
-#
-# Plates: the dims along which a step draws row by row.
+# ---- plates: the dims along which a step draws row by row ---------------------------------------
 #
 # A step is local along a plate such as "doc" if what it draws has the plate, and a row of it
 # depends on the same row, alone, of everything else that has the plate. It is global if it draws
@@ -85,7 +83,6 @@ def _row_by_row(polynomial: Polynomial, dim: str) -> bool:
 
 # ---- steps --------------------------------------------------------------------------------------
 
-
 Revise = Callable[[Wiring, "Step"], "Step"]
 
 _COMPLETION = r"y \sim \mathrm{Pois}((\bar{q} - q)\, \phi),\ \bar{q} = \max q"
@@ -143,7 +140,8 @@ class Step:
     @property
     def reads_text(self) -> str:
         """What it reads, in words."""
-        return ", ".join(sorted({_show(read) for read in self.reads})) or "-"
+        shown = {f"sum of {read.name}" if read.summed else read.name for read in self.reads}
+        return ", ".join(sorted(shown)) or "-"
 
     @property
     def stale_text(self) -> str:
@@ -161,10 +159,6 @@ class Step:
         )
 
 
-def _show(read: Read) -> str:
-    return f"sum of {read.name}" if read.summed else read.name
-
-
 def steps_of(wiring: Wiring, revise: Revise | None = None) -> dict[str, Step]:
     """All steps of a network by name; ``revise(wiring, step)`` may replace a step by another way
     to draw the same, which reads or integrates out other values."""
@@ -179,10 +173,9 @@ def steps_of(wiring: Wiring, revise: Revise | None = None) -> dict[str, Step]:
     ]
     if revise is not None:
         steps = [revise(wiring, step) for step in steps]
-    steps = [
-        replace(step, plates=plates_of(wiring, step), reads=_not_given(wiring, step.reads))
-        for step in steps
-    ]
+    for number, step in enumerate(steps):  # a given value is a constant, and never stale
+        changing = frozenset(read for read in step.reads if read.name not in wiring.held)
+        steps[number] = replace(step, plates=plates_of(wiring, step), reads=changing)
     read = {r.name for step in steps for r in step.reads if r.name != step.node or step.upward}
     return {step.name: replace(step, on_demand=_is_unread(step, read)) for step in steps}
 
@@ -192,11 +185,6 @@ def _is_unread(step: Step, read: set[str]) -> bool:
     own value must move in every sweep."""
     own = {each.name for each in step.reads}
     return not step.upward and step.sequential is None and step.node not in read | own
-
-
-def _not_given(wiring: Wiring, reads: frozenset[Read]) -> frozenset[Read]:
-    """Reads of what may change: a given value is a constant, and never stale."""
-    return frozenset(read for read in reads if read.name not in wiring.held)
 
 
 def _has_counts(wiring: Wiring, node: Node) -> bool:

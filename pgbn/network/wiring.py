@@ -29,7 +29,6 @@ from pgbn.nodes.rules.registry import kinds_received, suggest_remedy
 # Where constants leave a sum positive: Σ_i w_i a_i with known w_i ≥ 0 and positive a_i is positive
 # at a place if one of the w_i is.
 
-
 Mask = tuple[tuple[str, ...], NDArray[np.bool_]]
 
 
@@ -71,9 +70,7 @@ def _mask(term: Term) -> Mask:
     return dims, np.asarray(np.einsum(formula, *ones) > 0 if known else True)
 
 
-# ---- kernel rules -------------------------------------------------------------------------------
-#
-# Kernels on the graph: what a node that is drawn by a kernel needs of its surroundings.
+# ---- kernel rules: what a node drawn by a kernel needs of its surroundings ----------------------
 #
 # A kernel from log densities moves every entry of a node by ln p(entry | slots) + Σ ln p(child |
 # entry). Entries are independent given the rest, and move together, where every cell of every
