@@ -27,7 +27,7 @@ from pgbn.samplers.first_layer.collapsed import (
     word_topics,
 )
 from pgbn.samplers.first_layer.loadings import draw_loadings
-from pgbn.samplers.first_layer.one_layer import allocate_shared, weigh_words, word_weights
+from pgbn.samplers.first_layer.partial import allocate_shared, weigh_words, word_weights
 from pgbn.samplers.first_layer.tokens import (
     RowPriors,
     count_rows,

@@ -14,8 +14,12 @@ from pgbn.samplers.first_layer.collapsed import (
     smoothing_of,
     word_topics,
 )
-from pgbn.samplers.first_layer.one_layer import allocate_shared, weigh_words, word_weights
-from pgbn.samplers.first_layer.partial import allocate_partial
+from pgbn.samplers.first_layer.partial import (
+    allocate_partial,
+    allocate_shared,
+    weigh_words,
+    word_weights,
+)
 from pgbn.samplers.first_layer.tokens import (
     RowPriors,
     Tokens,

@@ -23,13 +23,13 @@ from pgbn.samplers.content import ContentKeyed
 from pgbn.samplers.contract import contract
 from pgbn.samplers.first_layer.blocked import cell_sums, padded_topics, split_all_cells
 from pgbn.samplers.first_layer.loadings import draw_loadings
-from pgbn.samplers.first_layer.one_layer import (
+from pgbn.samplers.first_layer.partial import (
     WordWeights,
+    allocate_partial,
     allocate_shared,
     weigh_words,
     word_weights,
 )
-from pgbn.samplers.first_layer.partial import allocate_partial
 from pgbn.samplers.first_layer.tokens import RowPriors
 from pgbn.samplers.first_layer.value_lists import (
     Loadings,
