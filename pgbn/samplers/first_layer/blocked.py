@@ -14,14 +14,16 @@ import numpy as np
 from pgbn.samplers.compiled import njit
 from pgbn.samplers.executor import SERIAL, Executor
 from pgbn.samplers.first_layer.extra_terms import PseudoTopics, draw_pseudo, pseudo_weight
-from pgbn.samplers.first_layer.topic_draw import (
+from pgbn.samplers.first_layer.topic_lists import (
     EXTRA_TERM,
     draw_topic,
     held_values,
     prefetch_word,
     sum_top,
+    sum_weights,
+    weights_in,
+    weights_room,
 )
-from pgbn.samplers.first_layer.topic_lists import sum_weights, weights_in, weights_room
 from pgbn.samplers.first_layer.value_lists import Loadings
 from pgbn.samplers.lanes import LANES, pick_at, pointer, weigh
 from pgbn.samplers.random import new_rng, restart, uniform

@@ -19,8 +19,8 @@ import numpy as np
 from pgbn.samplers.compiled import njit
 from pgbn.samplers.first_layer.extra_terms import PseudoTopics, draw_pseudo, pseudo_weight
 from pgbn.samplers.first_layer.tokens import RowPriors, Tokens, WordOrder, word_order
-from pgbn.samplers.first_layer.topic_draw import EXTRA_TERM
 from pgbn.samplers.first_layer.topic_lists import (
+    EXTRA_TERM,
     TopicLists,
     padded,
     pick_in_list,

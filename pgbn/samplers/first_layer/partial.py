@@ -16,18 +16,16 @@ from pgbn.samplers.compiled import njit
 from pgbn.samplers.executor import SERIAL, Executor
 from pgbn.samplers.first_layer.extra_terms import draw_pseudo, pseudo_weight
 from pgbn.samplers.first_layer.tokens import RowPriors
-from pgbn.samplers.first_layer.topic_draw import (
+from pgbn.samplers.first_layer.topic_lists import (
     EXTRA_TERM,
+    Pointer,
     draw_topic,
     held_values,
+    pick_weight,
     prefetch_head,
+    prefetch_number,
     prefetch_word,
     sum_top,
-)
-from pgbn.samplers.first_layer.topic_lists import (
-    Pointer,
-    pick_weight,
-    prefetch_number,
     sum_weights,
     weights_in,
     weights_room,

@@ -6,8 +6,15 @@ from numba import njit
 from scipy import stats
 
 from pgbn.samplers.first_layer.loadings import draw_loadings
-from pgbn.samplers.first_layer.topic_draw import EXTRA_TERM, draw_topic, held_values, sum_top
-from pgbn.samplers.first_layer.topic_lists import sum_weights, weights_in, weights_room
+from pgbn.samplers.first_layer.topic_lists import (
+    EXTRA_TERM,
+    draw_topic,
+    held_values,
+    sum_top,
+    sum_weights,
+    weights_in,
+    weights_room,
+)
 from pgbn.samplers.first_layer.value_lists import (
     blank_loadings,
     empty_loadings,
