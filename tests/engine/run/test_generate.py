@@ -11,7 +11,6 @@ from scipy import stats
 
 import pgbn as pg
 from pgbn import DataError, NetworkError, zoo
-from pgbn.engine.run.generate import to_axes, to_storage
 from pgbn.errors import MissingRuleError, StaleReadError
 from pgbn.network.schedule import Schedule
 from pgbn.testing import geweke
@@ -59,17 +58,6 @@ def test_a_node_has_streams_of_its_own_name() -> None:
     beside = pg.Network(pg.Poisson("x", pg.Gamma("a", 1, 1) * g, dims="i"))
     one, two = (network.generate(seed=1, sizes={"i": 5})["g"] for network in (alone, beside))
     assert np.array_equal(one, two)
-
-
-def test_between_the_order_of_dims_and_that_of_memory() -> None:
-    program = NET.chain({"x": X}).program
-    phi = np.arange(8.0).reshape(1, 2, 4)
-    stored = to_storage(program, "phi1", phi)
-    assert stored.shape == (1, 4, 2)
-    assert stored.flags.c_contiguous
-    assert np.array_equal(to_axes(program, "phi1", stored), phi)
-    with pytest.raises(DataError, match=r"phi1: an array of shape \(4, 2\), expected \(2, 4\)"):
-        to_storage(program, "phi1", np.zeros((1, 4, 2)))
 
 
 # ---- given nodes keep their value and have no step ----

@@ -180,24 +180,6 @@ def test_what_is_refused_before_any_work(
     assert not Path("new").exists()
 
 
-def test_an_executor_of_ones_own(tmp_path: Path) -> None:
-    """A run that is saved takes it, at its beginning and when it goes on; chains side by side have
-    threads of their own."""
-    net, data = zoo.pgbn([3, 2]), {"x": counts()}
-    whole = net.sample(data, **SHAPE, layer1="partial", threads=1)
-    first, second = Backwards(), Backwards()
-
-    def stop(event: Event) -> None:
-        if event.done == 15:
-            os.kill(os.getpid(), signal.SIGINT)
-
-    with pytest.raises(Interrupted):
-        net.sample(data, **SHAPE, layer1="partial", executor=first, save=tmp_path, callback=stop)
-    same(pgbn.resume(tmp_path, executor=second), whole)
-    assert first.used["rows"]
-    assert second.used["rows"]
-
-
 def kills(folder: Path, number: int, seed: int, seconds: float) -> dict[str, int]:
     """The kills of each method that writes, by tests/helpers/killed.py."""
     command = [sys.executable, "-m", "tests.helpers.killed", str(folder), str(number), str(seed)]
