@@ -72,17 +72,10 @@ from pgbn.training.training_files import decode_networks, encode_networks
 from pgbn.training.training_result import LayerwiseTraining
 from pgbn.versions import __version__
 
-# ---- machine ------------------------------------------------------------------------------------
-#
-# Where a checkpoint was written, and whether the chain goes on there with the same bits.
-#
 # The kernels draw the same bits on every processor and with every library (see
-# `pgbn.samplers.elementary`).
-# What else a chain depends on: the version of pgbn, whose laws may be computed otherwise; and sums
-# by numpy's einsum in networks without a kernel of their own, which another kind of machine may
-# round otherwise.
-
-
+# `pgbn.samplers.elementary`). What else a chain depends on: the version of pgbn, whose laws may be
+# computed otherwise; and sums by numpy's einsum in networks without a kernel of their own, which
+# another kind of machine may round otherwise.
 _DECISIVE = ("pgbn", "machine")
 
 
@@ -115,9 +108,7 @@ def another_machine(recorded: Any) -> str:
     )
 
 
-# ---- format -------------------------------------------------------------------------------------
-#
-# The writer of each field, and its reader.
+# ---- the writer of each field, and its reader ---------------------------------------------
 #
 # settings  the arguments of the training
 # object    context, machine, chain, networks, names, PLACE, trace
@@ -168,7 +159,15 @@ def encode_checkpoint(
         **{name: getattr(progress, name) for name in PLACE},
         "trace": asdict(progress.trace),
     }
-    state = _with(chain_state(progress.chain), _encode_means(progress.means))
+    state, means = chain_state(progress.chain), progress.means
+    more: Group = {f"{MEAN}{name}": np.asarray(total) for name, total in means.sums.items()}
+    for s, draw in enumerate(means.draws):
+        more |= {f"{KEPT}{s}/{name}": value for name, value in draw.items()}
+    if isinstance(state, InParts):
+        whole = state.whole
+        state = replace(state, here={**state.here, **more}, whole=lambda: {**whole(), **more})
+    else:
+        state = {**state, **more}
     return place, state, {DATA: lambda: chain_data(progress.chain), MODEL: lambda: model}
 
 
@@ -202,7 +201,7 @@ def decode_checkpoint(
         trace=Trace(**{**trace, "rows": [tuple(row) for row in trace["rows"]]}),
         means=_decode_means(means, chain),
     )
-    data = {name: _matrix(cells) for name, cells in chain.program.cells.items()}
+    data = {name: _as_given(cells) for name, cells in chain.program.cells.items()}
     return Checkpoint(
         data[chain.network.observed[0]] if len(data) == 1 else data,
         dict(content["settings"]),
@@ -223,24 +222,10 @@ def _check_place(phase: Any, trace: Any, context: Any) -> None:
         raise StorageError("damaged: the seconds of the training are not a number")
 
 
-def _with(state: Group | InParts, means: Group) -> Group | InParts:
-    if not isinstance(state, InParts):
-        return {**state, **means}
-    whole = state.whole
-    return replace(state, here={**state.here, **means}, whole=lambda: {**whole(), **means})
-
-
 def checkpoint_facts(content: Mapping[str, Any]) -> dict[str, Any]:
     """Where a training stands, from the content alone: no array is read."""
     place = {name: content["object"][name] for name in PLACE}
     return {**place, "arguments": content["settings"]}
-
-
-def _encode_means(means: Means) -> Group:
-    sums = {f"{MEAN}{name}": np.asarray(total) for name, total in means.sums.items()}
-    kept = {f"{KEPT}{s}/{n}": value for s, draw in enumerate(means.draws)
-            for n, value in draw.items()}  # fmt: skip
-    return {**sums, **kept}
 
 
 def _decode_means(arrays: Group, chain: Chain) -> Means:
@@ -271,7 +256,7 @@ def _decode_means(arrays: Group, chain: Chain) -> Means:
     return means
 
 
-def _matrix(cells: Cells) -> Any:
+def _as_given(cells: Cells) -> Any:
     """The data as they were given: sparse, or masked where cells are missing."""
     if cells.missing is not None:
         unknown = cells.dense(cells.missing)[0]
@@ -290,9 +275,6 @@ register_unloadable(
 )
 
 
-# ---- read ---------------------------------------------------------------------------------------
-
-
 def read_checkpoint(
     path: str | Path, *, threads: int | None = None, executor: Executor | None = None
 ) -> Checkpoint:
@@ -309,9 +291,6 @@ def read_checkpoint(
         return replace(decode_checkpoint(body["content"], files, threads, executor), columns=kept)
 
     return read_folder(path, read)
-
-
-# ---- run ----------------------------------------------------------------------------------------
 
 
 _FINISHED = ("training", "trained", "estimator", "draws")
@@ -360,8 +339,11 @@ def train(
     cells = next(iter(data.values()))
     if not isinstance(record, Mapping | None):
         raise DataError(f"record={record!r:.60}: give a dict that can be written as JSON")
+    names = term_labels(cells) if settings.link else None
     context = {
-        "vocabulary": _vocabulary(settings, cells, vocabulary),
+        "vocabulary": (
+            names if vocabulary is None else check_names("vocabulary", vocabulary, cells.columns)
+        ),
         "labels": None if labels is None else check_names("labels", labels, cells.rows),
         "record": dict(record or {}),
         "seconds": 0.0,
@@ -369,27 +351,16 @@ def train(
     # All that is saved with the result, so that it does not fail when training is done.
     kept = settings.content()
     for name, value in {**kept, "record": context["record"]}.items():
-        _check_json(name, value)
+        try:
+            as_json(value)
+        except (TypeError, ValueError, RecursionError) as error:
+            raise DataError(f"{name}={value!r:.60}: cannot be saved as JSON ({error})") from None
     beside = check_kept(columns, cells.rows)
     with Runner(path, KIND, kept, timing) as runner:
         return _Training(runner, context, beside, callback).run(
             settings, data, networks=networks, threads=threads, progress=progress,
             executor=executor,
         )  # fmt: skip
-
-
-def _vocabulary(settings: Settings, cells: Cells, names: Any) -> list[str] | None:
-    """The names of the terms: as given, else those that the data bring with them."""
-    if names is not None:
-        return check_names("vocabulary", names, cells.columns)
-    return None if settings.family is not None else term_labels(cells)
-
-
-def _check_json(name: str, value: Any) -> None:
-    try:
-        as_json(value)
-    except (TypeError, ValueError, RecursionError) as error:
-        raise DataError(f"{name}={value!r:.60}: cannot be saved as JSON ({error})") from None
 
 
 def resume(

@@ -44,7 +44,7 @@ def merge_topics(model: Any, groups: Iterable[Any], layer: int = 1) -> TrainedNe
     model = trained_network(model)
     layer = check_layer(model, layer)
     joined = read_groups(groups, model.widths[layer - 1], layer)
-    weights = _weights(model, layer)
+    weights = model.weights[layer - 1] if model.weights else _expected(model, layer)
     state = model.state
     if state:
         if layers.theta(layer) not in state:
@@ -143,10 +143,8 @@ def _weighted(array: Matrix, joined: NDArray[np.int64], weights: Matrix, axis: i
     return _summed(np.asarray(array) * share.reshape(shape), joined, axis)
 
 
-def _weights(model: TrainedNetwork, layer: int) -> Matrix:
-    """The tokens of each topic of a layer; of a model that does not tell, what r implies."""
-    if model.weights:
-        return model.weights[layer - 1]
+def _expected(model: TrainedNetwork, layer: int) -> Matrix:
+    """The weight of each topic of a layer that r implies."""
     weight = model.r
     for t in range(model.depth - 1, layer - 1, -1):
         weight = weight @ model.phi[t]

@@ -40,7 +40,15 @@ def prune(
     _check_network("prune", network, state=state)
     if not isinstance(dim, str) or dim not in network.dims:
         raise DataError(f"prune: no node has a dim {dim!r:.60}.{did_you_mean(dim, network.dims)}")
-    chosen = _read_choice(keep, dim)
+    try:
+        chosen = np.asarray(keep)
+    except ValueError:  # rows of unequal length
+        chosen = np.empty((), object)
+    if chosen.ndim != 1 or (chosen.size and chosen.dtype.kind not in "biu"):
+        raise DataError(
+            f"prune: keep={keep!r:.60}: give a list with True or False for every entry of "
+            f"{dim!r}, or of the indices (integers from 0 on) that stay"
+        )
     index = np.flatnonzero(chosen) if chosen.dtype == bool else chosen.astype(np.int64)
     if index.size == 0:
         raise DataError(f"prune: keep is empty; at least one entry of {dim!r} must stay")
@@ -48,9 +56,7 @@ def prune(
     old = new = index.size
     for name, value in state.items():
         node = network[name]
-        array = _read("prune", node, value)
-        if array.ndim != len(node.axes):
-            raise DataError(f"prune: {name} has shape {array.shape}, but its dims are {node.axes}")
+        array = _read_state("prune", node, value)
         if dim in node.axes:
             axis = node.axes.index(dim)
             old = array.shape[axis]
@@ -65,7 +71,9 @@ def prune(
                 total = array.sum(axis=axis, keepdims=True)
                 array = np.where(total > 0, array / np.where(total > 0, total, 1.0), 1.0 / new)
         out[name] = array.copy()
-    for name in _names(rescale):
+    if not isinstance(rescale, Iterable):
+        raise DataError(f"prune: rescale={rescale!r}: give the name of a node, or a list of names")
+    for name in [rescale] if isinstance(rescale, str) else rescale:
         if name not in out:
             raise DataError(f"prune: rescale: no node {name!r}.{did_you_mean(name, out)}")
         out[name] = out[name] * (new / old)
@@ -101,9 +109,7 @@ def grow(
         node = network[name]
         missing = [dim for dim in node.axes if dim not in every]
         if name in state:
-            old = _read("grow", node, state[name])
-            if old.ndim != len(node.axes):
-                raise DataError(f"grow: {name} has shape {old.shape}, but its dims are {node.axes}")
+            old = _read_state("grow", node, state[name])
             shape = tuple(every.get(d, n) for d, n in zip(node.axes, old.shape, strict=True))
         elif name in values:
             array = _read("grow", node, values[name])
@@ -184,23 +190,11 @@ def _read(function: str, node: Node, value: Any) -> NDArray[np.float64]:
     return numbers(f"{function}: {node.name}", value).astype(np.float64, copy=False)
 
 
-def _read_choice(keep: Any, dim: str) -> NDArray[Any]:
-    """A mask, or indices; that they fit the dim is seen at the nodes."""
-    try:
-        chosen = np.asarray(keep)
-    except ValueError:  # rows of unequal length
-        chosen = np.empty((), object)
-    if chosen.ndim != 1 or (chosen.size and chosen.dtype.kind not in "biu"):
+def _read_state(function: str, node: Node, value: Any) -> NDArray[np.float64]:
+    """The same with the dims of the node."""
+    array = _read(function, node, value)
+    if array.ndim != len(node.axes):
         raise DataError(
-            f"prune: keep={keep!r:.60}: give a list with True or False for every entry of "
-            f"{dim!r}, or of the indices (integers from 0 on) that stay"
+            f"{function}: {node.name} has shape {array.shape}, but its dims are {node.axes}"
         )
-    return chosen
-
-
-def _names(rescale: Any) -> list[str]:
-    if isinstance(rescale, str):
-        return [rescale]
-    if not isinstance(rescale, Iterable):
-        raise DataError(f"prune: rescale={rescale!r}: give the name of a node, or a list of names")
-    return list(rescale)
+    return array
