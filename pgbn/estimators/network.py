@@ -41,11 +41,6 @@ from pgbn.training.family import Family
 from pgbn.training.layerwise import train_layerwise
 from pgbn.training.start_from import only_data_node
 
-# ---- values -------------------------------------------------------------------------------------
-#
-# What a transformer asks of a network: its features, its rates, and the density of data.
-
-
 Values = Mapping[str, NDArray[np.float64]]
 
 
@@ -53,25 +48,6 @@ def nodes_in_slots(network: Network, name: str) -> list[str]:
     """The nodes that stand in the slots of a node."""
     found = (network.wiring.polynomials[name, slot].names for slot in network[name].slots())
     return list(dict.fromkeys(each for names in found for each in names))
-
-
-def feature_node(network: Network, rows: str, features: str | None) -> str:
-    """The name of the node whose values are the features: the scores of the first layer, if none is
-    asked for."""
-    known = [name for name in network.latent if rows in network[name].axes]
-    if features is None:
-        layers = layers_above(network, network.observed[0])
-        if not layers or layers[0].scores not in known:
-            raise DataError(
-                f"features=None: no layer of scores was found; give one of {', '.join(known)}"
-            )
-        return layers[0].scores
-    if not isinstance(features, str) or features not in known:
-        raise DataError(
-            f"features={features!r}: no latent node of this name has the dim {rows!r}."
-            f"{did_you_mean(str(features), known)}"
-        )
-    return features
 
 
 def expected_rates(
@@ -86,14 +62,6 @@ def expected_rates(
     return np.array(rates.reshape(program.shape[name])[0])
 
 
-def mean_log_likelihood(
-    network: Network, name: str, cells: Cells, rows: str, values: Values
-) -> float:
-    """The log density of data at these values, divided by the number of rows along a dim."""
-    program = _at(network, {name: cells}, {}, values)
-    return float(log_density(program, name)[0]) / program.sizes[rows]
-
-
 def _at(
     network: Network, cells: Mapping[str, Any], sizes: Mapping[str, int], values: Values
 ) -> Program:
@@ -102,9 +70,6 @@ def _at(
     for name, value in values.items():
         program.values[name] = to_storage(program, name, value[None])
     return program
-
-
-# ---- network ------------------------------------------------------------------------------------
 
 
 class NetworkTransformer(TransformerMixin, BaseEstimator):
@@ -214,7 +179,22 @@ class NetworkTransformer(TransformerMixin, BaseEstimator):
         self._feature_node(network)
 
     def _feature_node(self, network: Network) -> str:
-        return feature_node(network, self.rows, self.features)
+        """The node whose values are the features: the scores of the first layer, if none is asked
+        for."""
+        known = [name for name in network.latent if self.rows in network[name].axes]
+        if self.features is None:
+            layers = layers_above(network, network.observed[0])
+            if not layers or layers[0].scores not in known:
+                raise DataError(
+                    f"features=None: no layer of scores was found; give one of {', '.join(known)}"
+                )
+            return layers[0].scores
+        if not isinstance(self.features, str) or self.features not in known:
+            raise DataError(
+                f"features={self.features!r}: no latent node of this name has the dim "
+                f"{self.rows!r}.{did_you_mean(str(self.features), known)}"
+            )
+        return self.features
 
     def _cells(self, network: Network, X: Any, reset: bool = False) -> Cells:
         """X as the data of the observed node, which errors call X."""
@@ -358,7 +338,8 @@ class NetworkTransformer(TransformerMixin, BaseEstimator):
         own = [each for each in nodes if self.rows in network[each].axes]
         found = self._infer(cells, own)
         values = {each: found[each] if each in own else self.means_[each] for each in nodes}
-        return mean_log_likelihood(network, name, cells, self.rows, values)
+        program = _at(network, {name: cells}, {}, values)
+        return float(log_density(program, name)[0]) / program.sizes[self.rows]
 
     def to_arviz(self) -> Any:
         """``draws_`` as ArviZ takes them, with the names of the columns of X as coords (needs the

@@ -94,27 +94,20 @@ def read_seed(random_state: Any) -> int:
         raise DataError(f"random_state={random_state!r}: {error}") from None
 
 
-def read_threads(n_jobs: int | None) -> int | None:
-    """Threads from what scikit-learn takes: None is one, and −1 is None in the rest of pgbn, which
-    stands for PGBN_THREADS or all cores."""
-    if n_jobs is None:
-        return 1
+def read_executor(estimator: Any) -> Executor:
+    """Where the rows of `fit` are worked on: the executor, or ``n_jobs`` threads of this process,
+    of which None is one, and −1 as many as PGBN_THREADS says, or all cores."""
+    n_jobs, executor = estimator.n_jobs, estimator.executor
+    if executor is not None and n_jobs is not None:
+        raise DataError(f"n_jobs={n_jobs!r}, executor={executor!r}: give one of them")
+    if executor is not None:
+        return executor_of(None, executor)
+    n_jobs = 1 if n_jobs is None else n_jobs
     if not is_integral(n_jobs) or (n_jobs != -1 and not 1 <= n_jobs <= MOST_THREADS):
         raise DataError(
             f"n_jobs={n_jobs!r} must be None, -1 or an integer from 1 to {MOST_THREADS}"
         )
-    return None if n_jobs == -1 else int(n_jobs)
-
-
-def read_executor(estimator: Any) -> Executor:
-    """Where the rows of `fit` are worked on: the executor, or threads of this process."""
-    if estimator.executor is None:
-        return executor_of(read_threads(estimator.n_jobs))
-    if estimator.n_jobs is not None:
-        raise DataError(
-            f"n_jobs={estimator.n_jobs!r}, executor={estimator.executor!r}: give one of them"
-        )
-    return executor_of(None, estimator.executor)
+    return executor_of(None if n_jobs == -1 else int(n_jobs))
 
 
 def read_workers(estimator: Any) -> dict[str, Any]:

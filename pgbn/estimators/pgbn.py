@@ -284,7 +284,11 @@ class PGBN(NetworkTransformer):
             again = bool(self.warm_start) and hasattr(self, "training_")
             X = validate_documents(self, X, reset=not again)
             at = begin_fit(self, X, again)
-            training = self._without_twins(self._train(X, at), X, at)
+            training = self._train(X, at)
+            if self.merge_twins and not isinstance(at.settings.max_width, int):
+                training = without_twins(
+                    training, lambda merged: self._sweep(X, merged, SWEEPS, at)
+                )
             self._keep(replace(training, stopped=at.full) if at.full else training, *at.kept)
         report_training(self, X)
         return self
@@ -304,14 +308,8 @@ class PGBN(NetworkTransformer):
                         "set_params(warm_start=True).fit(X) goes on from there"
                     )
 
-            return train_settings(
-                at.settings,
-                X,
-                at.networks,
-                callback=each,
-                executor=read_executor(self),
-                progress=reporter.live,
-            )
+            return train_settings(at.settings, X, at.networks, callback=each,
+                                  executor=read_executor(self), progress=reporter.live)  # fmt: skip
 
     def _keep(
         self, training: LayerwiseTraining, link: str, seed: int, fixed: dict[str, Any]
@@ -439,14 +437,6 @@ class PGBN(NetworkTransformer):
         trained: TrainedNetwork = self._train(X, Beginning(settings, fixed, (merged,))).deepest
         return trained
 
-    def _without_twins(
-        self, training: LayerwiseTraining, X: Any, at: Beginning
-    ) -> LayerwiseTraining:
-        """With ``merge_twins``, and budgets of its own for each layer, a network without twins."""
-        if not self.merge_twins or isinstance(at.settings.max_width, int):
-            return training
-        return without_twins(training, lambda merged: self._sweep(X, merged, SWEEPS, at))
-
     # ---- features -------------------------------------------------------------------
 
     def transform(self, X: Any, layer: int | None = None, output: str | None = None) -> Any:
@@ -490,17 +480,11 @@ class PGBN(NetworkTransformer):
 
     def _chain(self) -> dict[str, Any]:
         """How the hidden units of documents are sampled."""
-        return {
-            **read_sweeps(self),
-            "seed": self._seed,
-            "threads": read_executor(self).workers,
-        }
+        return read_sweeps(self) | {"seed": self._seed, "threads": read_executor(self).workers}
 
     def _rows(self) -> dict[str, Any]:
         """The same where rows are all that is sampled: workers of another memory take part."""
-        chain = self._chain()
-        del chain["threads"]
-        return chain | read_workers(self)
+        return read_sweeps(self) | {"seed": self._seed} | read_workers(self)
 
     # ---- scores ---------------------------------------------------------------------
 

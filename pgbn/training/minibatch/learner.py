@@ -88,7 +88,13 @@ def find_roles(network: Network, plate: str) -> Roles:
             continue
         node = network[name]
         if type(node) is Dirichlet:
-            _check_constant(network, name)
+            names = network.wiring.polynomials[name, "concentration"].names
+            latent = [each for each in names if each in network.latent]
+            if latent:
+                raise NetworkError(
+                    f"minibatch: the concentration of {name} depends on {latent[0]}, and its step "
+                    "needs known numbers; give a constant"
+                )
             proportions.append(name)
         elif type(node) is Gamma:
             received.append(name)
@@ -98,16 +104,6 @@ def find_roles(network: Network, plate: str) -> Roles:
                 "Dirichlet and Gamma nodes do. Train it by pgbn.train_layerwise or Network.sample"
             )
     return Roles(plate, shared, tuple(proportions), tuple(received), _above(network, received))
-
-
-def _check_constant(network: Network, name: str) -> None:
-    latent = [n for n in network.wiring.polynomials[name, "concentration"].names
-              if n in network.latent]  # fmt: skip
-    if latent:
-        raise NetworkError(
-            f"minibatch: the concentration of {name} depends on {latent[0]}, and its step needs "
-            "known numbers; give a constant"
-        )
 
 
 def _above(network: Network, received: list[str]) -> Network | None:
@@ -159,7 +155,12 @@ def hear(
 ) -> Local:
     """What the rows of ``data`` say to the nodes that all rows share, which have ``values``: the
     mean over ``sweeps[1]`` sweeps, after ``sweeps[0]``."""
-    chain = _chain(network, data, values, seed, executor)
+    rows = next(iter(data.values())).shape[0]
+    init = {**values, **_begin_scores(network, values, rows)}
+    try:  # with scores integrated out of the first layer: it mixes best of those that fix Φ
+        chain = Chain.of_data(network, data, seed, init=init, layer1="partial", executor=executor)
+    except NetworkError:
+        chain = Chain.of_data(network, data, seed, init=init, layer1="blocked", executor=executor)
     chain.follow(_local_steps(chain.schedule, network, roles))
     total: Heard = {}
     chain.sweep(sweeps[0])
@@ -188,23 +189,6 @@ def received_by(chain: Chain, roles: Roles) -> Heard:
         sampler.show_counts()
     names = (*roles.proportions, *roles.received)
     return {name: _received(chain.program, name, name in roles.received) for name in names}
-
-
-def _chain(
-    network: Network,
-    data: Mapping[str, Any],
-    values: Mapping[str, Array],
-    seed: int,
-    executor: Executor | None,
-) -> Chain:
-    """With scores integrated out of the first layer where that is possible: it mixes best of the
-    ways that hold Φ."""
-    rows = next(iter(data.values())).shape[0]
-    init = {**values, **_begin_scores(network, values, rows)}
-    try:
-        return Chain.of_data(network, data, seed, init=init, layer1="partial", executor=executor)
-    except NetworkError:
-        return Chain.of_data(network, data, seed, init=init, layer1="blocked", executor=executor)
 
 
 def _begin_scores(network: Network, values: Mapping[str, Array], rows: int) -> dict[str, Array]:
@@ -266,9 +250,6 @@ def step_proportions(
     mean = np.minimum(value * (total / expm1_of(np.asarray(time, np.float64))), MOST)
     kept = vectorised.poisson(stream.child("kept"), mean)
     return vectorised.dirichlet(stream.child("value"), concentration + kept, axis)
-
-
-# ---- learner ------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
