@@ -1,4 +1,9 @@
-"""All cases by name. Importing a module registers its cases."""
+"""All cases by name, about a hundred. Importing a module registers its cases.
+
+They run every node type of the zoo, every sampler of the first layer, every kernel and every saved
+format. Other executors are compared with threads, bit by bit, in tests/samplers and
+tests/engine/shards.
+"""
 
 from __future__ import annotations
 

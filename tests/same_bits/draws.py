@@ -11,8 +11,7 @@ import pgbn as pg
 from pgbn.samplers import vectorised
 from pgbn.samplers.random import Stream
 
-from .networks import LARGE_SIZES, SMALL_SIZES, data_for, large_zoo, small_zoo, topical
-from .own_networks import OWN, OWN_SIZES
+from .networks import LARGE_SIZES, data_for, large_zoo, topical
 from .registry import case
 
 __all__: list[str] = []
@@ -32,11 +31,9 @@ def _sample(network: pg.Network, data: dict[str, Any], threads: int, **options: 
 
 
 def _add_samples() -> None:
-    chosen = large_zoo()
-    for name in ("pgbn poisson", "pgbn bernoulli", "pgbn gamma", "hdp_lda", "multimodal", "pgds"):
-        network = chosen[name]
-        case(f"sample/{name}",
-             lambda threads, n=network: _sample(n, data_for(n, LARGE_SIZES), threads))  # fmt: skip
+    network = large_zoo()["pgbn poisson"]
+    data = data_for(network, LARGE_SIZES)
+    case("sample/pgbn poisson", lambda threads: _sample(network, data, threads))
 
     def imputed(threads: int) -> object:
         x = topical(20, 30)
@@ -47,15 +44,6 @@ def _add_samples() -> None:
 
 
 def _add_generated() -> None:
-    for size, models, sizes in (
-        ("small", small_zoo(), SMALL_SIZES),
-        ("own", {name: make() for name, make in OWN.items()}, OWN_SIZES),
-    ):
-        for name, network in models.items():
-            used = {dim: sizes[dim] for dim in network.dims if dim not in network.sizes}
-            case(f"generate/{size} {name}",
-                 lambda threads, n=network, s=used: n.generate(seed=6, sizes=s), (1,))  # fmt: skip
-
     def given(threads: int) -> object:
         network = pg.zoo.pgbn([8, 5])
         values = network.chain({"x": topical(30, 40)}, seed=1, threads=threads).sweep(2).values
@@ -93,9 +81,6 @@ def _add_vectorised() -> None:
     for name, draw in functions.items():
         case(f"vectorised/{name}",
              lambda threads, draw=draw: draw(Stream(12345, SHAPE, threads)))  # fmt: skip
-    case("vectorised/child", lambda threads: [
-        vectorised.gamma(Stream(5, (1, 1, 2, 3)).child("again", without=2), 1.0, 1.0),
-    ], (1,))  # fmt: skip
 
 
 _add_samples()

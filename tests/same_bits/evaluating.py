@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 import pgbn as pg
-from pgbn import diagnostics, evaluation
+from pgbn import evaluation
 from pgbn.corpus import count_terms
 
 from .registry import case
@@ -25,24 +24,8 @@ def _generated(link: str = "poisson", **options: Any) -> object:
 
 
 def _add_generated() -> None:
-    cases: dict[str, Callable[[], object]] = {
-        "poisson": _generated,
-        "bernoulli": lambda: _generated("bernoulli"),
-        "gamma": lambda: _generated("gamma"),
-        "length": lambda: _generated(length=30),
-        "lengths": lambda: _generated(length=list(range(300))),
-        "random c": lambda: _generated(c="random"),
-        "prior c": lambda: _generated(c="prior", length=20),
-    }
-    for name, run in cases.items():
-        case(f"documents/{name}", lambda threads, run=run: run(), (1,))
-
-
-def _perplexity(threads: int) -> object:
-    new, settings = documents(rows=30, seed=2), {"burn_in": 4, "samples": 5, "threads": threads}
-    split = pg.completion_perplexity(trained(), new, fraction=0.7, seed=3, **settings)
-    given = pg.completion_perplexity(trained(), new, documents(rows=30, seed=3), **settings)
-    return [[each.perplexity(), each.per_row(), each.last()] for each in (split, given)]
+    case("documents/bernoulli", lambda threads: _generated("bernoulli"), (1,))
+    case("documents/prior c", lambda threads: _generated(c="prior", length=20), (1,))
 
 
 def _held_out(threads: int) -> object:
@@ -78,11 +61,6 @@ def _topics(threads: int) -> object:
     ]
 
 
-def _diagnostics(threads: int) -> object:
-    chains = np.random.default_rng(0).normal(size=(3, 100)).cumsum(axis=1)
-    return [diagnostics.split_rhat(chains), diagnostics.bulk_ess(chains)]
-
-
 def _corpus(threads: int) -> object:
     rng = np.random.default_rng(0)
     words = ["ship", "wave", "storm", "butter", "flour", "oven", "Größe", "the"]
@@ -92,9 +70,6 @@ def _corpus(threads: int) -> object:
 
 
 _add_generated()
-case("evaluate/completion perplexity", _perplexity)
 case("evaluate/held-out perplexity", _held_out)
-case("evaluate/split tokens", lambda threads: pg.split_tokens(documents(), 0.3, seed=8), (1,))
 case("evaluate/topics", _topics, (1,))
-case("evaluate/diagnostics", _diagnostics, (1,))
 case("corpus/count terms", _corpus, (1,))

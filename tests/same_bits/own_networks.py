@@ -45,11 +45,6 @@ def product_and_sum() -> pg.Network:
     return _counts(length * (_topics() @ _units()) + pg.Gamma("beta", 1, 1, dims="term"))
 
 
-def known_exposure() -> pg.Network:
-    hours = pg.Constant(np.linspace(0.5, 3.0, OWN_SIZES["doc"]), dims="doc")
-    return _counts(hours * (_topics() @ _units()))
-
-
 def tensor() -> pg.Network:
     """Three dims of data, one sum over topics."""
     site = pg.Gamma("site_weight", 1, 1, dims=("site", "topic"))
@@ -101,25 +96,6 @@ def renamed_chain() -> pg.Network:
     return pg.Network(pg.Poisson("x", rate, dims=("time", "d")))
 
 
-def transposed() -> pg.Network:
-    phi = pg.Dirichlet("phi", 1.0, over="v", dims="d")
-    weight = pg.Constant([0.3, 1.0, 4.0], dims="v")
-    return pg.Network(pg.Poisson("x", weight * phi.rename(v="d", d="v"), dims=("d", "v")))
-
-
-def other_names() -> pg.Network:
-    """The dims of the first layer under names that the zoo does not use."""
-    return _counts(_topics("word") @ _units(("document", "topic")), ("document", "word"))
-
-
-def order_of_the_paper() -> pg.Network:
-    """Algorithm 1: counts and Φ upward; p and c; the roots; θ downward."""
-    return pg.zoo.pgbn([6, 4], 0.1).with_order(
-        ["counts(x)", "phi1", "counts(theta1)", "phi2", "counts(theta2)", "counts(r)", "p2", "c3",
-         "c0", "gamma0", "r", "theta2", "theta1"]
-    )  # fmt: skip
-
-
 def order_interleaved() -> pg.Network:
     return pg.zoo.pgbn([6, 4], 0.1).with_order(
         ["counts(x)", "phi1", "counts(theta1)", "phi2", "counts(theta2)", "counts(r)", "c0",
@@ -159,8 +135,8 @@ def own_node() -> pg.Network:
 OWN: dict[str, Callable[[], pg.Network]] = {
     make.__name__: make
     for make in (
-        background, product_and_sum, known_exposure, tensor, words_and_tags, walk, walk_with_base,
-        shape_with_base, renamed_chain, transposed, other_names, order_of_the_paper,
+        background, product_and_sum, tensor, words_and_tags, walk, walk_with_base,
+        shape_with_base, renamed_chain,
         order_interleaved, own_node,
     )
 }  # fmt: skip

@@ -63,18 +63,6 @@ def _resumed(threads: int, stop: int, **changes: Any) -> object:
     return training.everything_of(resumed)
 
 
-def _layer_by_layer(threads: int) -> object:
-    """Trained to one layer, saved, and trained to three from the folder."""
-    X = training.documents()
-    with TemporaryDirectory() as folder:
-        pg.save(training.train(X, threads, depth=1), folder)
-        deeper = training.train(X, threads, start_from=folder)
-    whole = training.train(X, threads)
-    for a, b in zip(deeper.deepest.phi, whole.deepest.phi, strict=True):
-        assert np.array_equal(a, b), "layer by layer is not the same as at one go"
-    return training.everything_of(deeper)
-
-
 def _saved_estimator(threads: int) -> object:
     X, new = training.documents(), training.documents(rows=10, seed=2)
     model = pg.PGBN(10, 2, burn_in=5, collect=3, min_width=1, transform_burn_in=3,
@@ -88,14 +76,12 @@ def _saved_estimator(threads: int) -> object:
 
 def _add_chains() -> None:
     zoo = large_zoo()
-    for name, network in zoo.items():
-        patterned = name in ("pgbn poisson", "lda")
-        for layer1 in ("collapsed", "partial", "blocked") if patterned else ("auto",):
+    for name, layer1 in (("gated_pfa", "auto"), ("hdp_lda", "auto"), ("pgbn poisson", "collapsed")):
 
-            def run(threads: int, network: pg.Network = network, layer1: str = layer1) -> object:
-                return _saved_chain(network, data_for(network, LARGE_SIZES), layer1, threads)
+        def run(threads: int, network: pg.Network = zoo[name], layer1: str = layer1) -> object:
+            return _saved_chain(network, data_for(network, LARGE_SIZES), layer1, threads)
 
-            case(f"saved chain/{name}/{layer1}", run)
+        case(f"saved chain/{name}/{layer1}", run)
 
     def masked(threads: int) -> object:
         data = data_for(zoo["pfa"], LARGE_SIZES)["x"]
@@ -112,14 +98,10 @@ def _add_trainings() -> None:
         "first layer": lambda threads: _resumed(threads, 5),
         "second layer": lambda threads: _resumed(threads, 14),
         "collecting": lambda threads: _resumed(threads, 10),
-        "bernoulli": lambda threads: _resumed(threads, 17, link="bernoulli", depth=2),
-        "gamma": lambda threads: _resumed(threads, 19, link="gamma", depth=2),
         "blocked": lambda threads: _resumed(threads, 19, layer1="blocked", depth=2),
-        "partial": lambda threads: _resumed(threads, 17, layer1="partial", depth=2),
     }
     for name, run in trainings.items():
         case(f"resumed/{name}", run)
-    case("resumed/layer by layer", _layer_by_layer)
     case("saved estimator/PGBN", _saved_estimator)
 
 

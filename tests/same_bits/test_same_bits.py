@@ -7,7 +7,6 @@ import pytest
 
 from .cases import CASES
 from .digest import digest
-from .kept import KEPT
 from .machine import differences
 from .record import read
 
@@ -18,10 +17,6 @@ ELSEWHERE = differences(RECORD["machine"])
 def test_every_case_is_recorded() -> None:
     """If not: python -m tests.same_bits.record NAME."""
     assert set(CASES) == set(RECORD["hashes"])
-
-
-def test_the_kept_cases_exist() -> None:
-    assert set(KEPT) <= set(CASES)
 
 
 @pytest.mark.parametrize("name", CASES)
