@@ -171,6 +171,12 @@ class TrainedNetwork(Reportable):
     def _check_belief(self) -> None:
         """What a belief network has beyond others fits its layers."""
         check_known_link(self.link)
+        needed = (*(layers.phi(t) for t in range(1, self.depth + 1)), layers.TOP_SHAPE)
+        for name in needed:
+            if name not in self.means:
+                raise DataError(f"TrainedNetwork: means have no {name}, which belief networks have")
+            if self.draws and name not in self.draws:
+                raise DataError(f"TrainedNetwork: draws have no {name}, but other nodes")
         for prior in fields(self.priors):
             _check_positive(f"priors: {prior.name}", getattr(self.priors, prior.name))
         most = LARGEST if get_link(self.link).is_counts else MOST_DRAWN
@@ -191,9 +197,6 @@ class TrainedNetwork(Reportable):
             raise DataError(f"TrainedNetwork: c={self.c}: give numbers of at least 0")
         object.__setattr__(self, "c", c)
         object.__setattr__(self, "weights", tuple(weights))
-        for name in (*(layers.phi(t) for t in range(1, self.depth + 1)), layers.TOP_SHAPE):
-            if self.draws and name not in self.draws:
-                raise DataError(f"TrainedNetwork: draws have no {name}, but other nodes")
         if self.vocabulary is not None:
             names = check_names("vocabulary", self.vocabulary, self.vocabulary_size)
             object.__setattr__(self, "vocabulary", tuple(names))

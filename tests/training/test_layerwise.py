@@ -169,7 +169,8 @@ def samplers_of(data: Any, width: int, **arguments: Any) -> set[str]:
     return seen
 
 
-def test_auto_goes_by_the_cost_of_the_data_and_the_width(monkeypatch):
+def test_auto_goes_by_the_cost_of_the_data_and_the_width(monkeypatch, tmp_path):
+    corpus = pgbn.Corpus.build(FEW, tmp_path / "corpus")
     assert samplers_of(FEW, 6) == {"collapsed"}
     assert samplers_of(LARGE, 3) == {"blocked"}
     assert samplers_of(LARGE, 60) == {"collapsed"}
@@ -179,6 +180,20 @@ def test_auto_goes_by_the_cost_of_the_data_and_the_width(monkeypatch):
     assert samplers_of(np.ma.masked_array(FEW, mask & False), 4) == {"collapsed"}
     monkeypatch.setattr("pgbn.training.layerwise.MOST_TOKENS", 100)
     assert samplers_of(FEW, 6) == {"blocked"}
+    assert samplers_of(corpus, 6) == {"partial"}, "its labels may be on disk"
+
+
+def test_tokens_beyond_all_samplers_are_said(monkeypatch, tmp_path):
+    """As if a corpus had 2^31 tokens."""
+    corpus = pgbn.Corpus.build(FEW, tmp_path / "corpus")
+    for module in ("engine.first_layer.choice", "training.layerwise"):
+        monkeypatch.setattr(f"pgbn.{module}.MOST_TOKENS", 100)
+    for data in (FEW, corpus):
+        with pytest.warns(pgbn.PgbnWarning, match=r"tokens: the samplers of the first layer"):
+            assert samplers_of(data, 6) == {"composed"}
+        for layer1 in ("auto", "blocked"):
+            with pytest.warns(pgbn.PgbnWarning, match="the general rules are used"):
+                assert pgbn.zoo.pfa(3).chain({"x": data}, layer1=layer1).layer1 == "composed"
 
 
 def test_layer_by_layer_is_the_chain_of_one_go_though_the_first_layer_is_pruned(monkeypatch):

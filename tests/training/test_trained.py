@@ -1,6 +1,7 @@
 """A trained network on its own: what it is given, weights of topics, labels, and folders."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -57,6 +58,13 @@ def test_a_trained_network_is_checked(fields, message):
     model = model_of()
     with pytest.raises(DataError, match=message):
         TrainedNetwork.of_topics(**{"phi": model.phi, "r": model.r, "c": model.c, **fields})
+
+
+def test_a_belief_network_has_all_its_means():
+    model = model_of()
+    means = {name: value for name, value in model.means.items() if name != "r"}
+    with pytest.raises(DataError, match="means have no r"):
+        replace(model, means=means)
 
 
 @pytest.mark.parametrize(

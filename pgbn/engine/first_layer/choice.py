@@ -27,7 +27,7 @@ from pgbn.engine.data.nonzero import Cells, CoordinateCells
 from pgbn.engine.first_layer.base import FirstLayer
 from pgbn.engine.plan import Counts, Draw, Run, SlotCounts, maker
 from pgbn.engine.steps.gamma_layers import draws_as
-from pgbn.errors import NetworkError, StaleReadError
+from pgbn.errors import NetworkError, StaleReadError, notify
 from pgbn.network.network import Network
 from pgbn.network.schedule import Schedule
 from pgbn.network.steps import Step
@@ -380,6 +380,8 @@ def choose(program: Program, layer1: str) -> tuple[str, Schedule]:
         return _automatic(program, patterns)
     reason = _why_not(sampler_named(layer1), program, patterns)
     if reason:
+        for pattern in patterns:
+            _say_if_too_many(program.cells[pattern.observed])
         return _without_kernel(network, layer1, reason)
     return layer1, schedule_for(network, layer1)
 
@@ -407,17 +409,21 @@ def _automatic(program: Program, patterns: Sequence[Pattern]) -> tuple[str, Sche
                 return kind.name, schedule_for(program.network, kind.name)
             except StaleReadError:  # the user's order needs more values than this one keeps
                 continue
+    for pattern in patterns:
+        _say_if_too_many(program.cells[pattern.observed])
     return "composed", program.network.schedule
 
 
 def first_choice(cells: Cells, topics: int, most_tokens: int, wirings: Sequence[Wiring]) -> str:
     """The sampler that "auto" takes for data alone, for a training whose widths will change, among
     those that serve its networks (``wirings``): "blocked", by the general rules if need be,
-    where there is none, cells are missing or tokens are too many."""
+    where there is none, cells are missing or tokens are too many. The labels of a corpus need not
+    fit into memory: ``most_tokens`` limits those of arrays alone."""
     kinds = [kind for kind in automatic() if all(_serves(kind, wiring) for wiring in wirings)]
-    if not kinds or cells.missing is not None or _too_many(cells, topics, most_tokens):
+    most = MOST_TOKENS if cells.is_corpus else most_tokens
+    if not kinds or cells.missing is not None or _too_many(cells, topics, most):
         return "blocked"
-    if cells.is_corpus:
+    if cells.is_corpus and _OF_CORPORA in [kind.name for kind in kinds]:
         return _OF_CORPORA
     return candidates(cells, topics, kinds)[0].name
 
@@ -450,9 +456,19 @@ def _why_not_shared(program: Program, pattern: Pattern, cells: Cells) -> str:
     return f"{shared}, and are coordinates" if isinstance(cells, CoordinateCells) else ""
 
 
-def _too_many(cells: Cells, topics: int, most_tokens: int = MOST_TOKENS) -> str:
+def _say_if_too_many(cells: Cells) -> None:
+    """Warn that data are too large for the samplers of the first layer."""
+    if cells.sum() >= MOST_TOKENS:
+        notify(
+            f"{cells.sum():,} tokens: the samplers of the first layer count up to 2^31 of them, so "
+            "the general rules are used, which are slower; sample a part of the rows, or use "
+            "pgbn.train_minibatch"
+        )
+
+
+def _too_many(cells: Cells, topics: int, most_tokens: int | None = None) -> str:
     """Why there is no sampler for so many tokens or topics; "" if there is."""
-    if cells.sum() >= most_tokens:
+    if cells.sum() >= (MOST_TOKENS if most_tokens is None else most_tokens):
         return "there are 2^31 tokens or more"
     if topics >= MOST_TOPICS:
         return "there are more than 65,535 topics"
