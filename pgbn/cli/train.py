@@ -358,14 +358,14 @@ def fit_command(
       pgbn fit counts.mtx --terms vocabulary.txt -o model --burn-in 500,300,200 --ray 4
     """
     from pgbn.training.checkpoints import KIND
-    from pgbn.training.settings import Settings, layers_asked
+    from pgbn.training.settings import Settings
     from pgbn.zoo.arguments import check_link
 
     with wrong_usage():  # before anything is read
         widths = layer_numbers("max-width", max_width, int)
         settings = Settings(
             widths,
-            layers_asked(widths, depth),
+            depth,
             burn_in=layer_numbers("burn-in", burn_in, int),
             collect=layer_numbers("collect", collect, int),
             eta=layer_numbers("eta", eta, float),

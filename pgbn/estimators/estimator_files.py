@@ -20,6 +20,7 @@ from pgbn.network.network import Network
 from pgbn.nodes.base import Latent
 from pgbn.storage.archive import Files, Group, Parts, check_form, register_codec
 from pgbn.training.family import Family, read_family
+from pgbn.training.settings import budgets
 from pgbn.training.trained import Priors, check_shapes, read_priors
 from pgbn.training.training_files import decode_networks, encode_networks, under
 from pgbn.training.training_result import LayerwiseTraining
@@ -108,12 +109,16 @@ def _decode_estimator(
         check_form(content, {**_OF_FITTED, "link": str, "stopped": str})
         read_sweeps(estimator)
         networks = decode_networks(content["networks"], files("model"), names)
-        fixed = content.get("fixed") or fixed_parameters(estimator)
-        kept = {estimator._width_name: int | Sequence[int], "random_state": int | str | None}
-        check_form(fixed, kept)
+        name = estimator._width_name
+        fixed = content.get("fixed") or fixed_parameters(
+            estimator, budgets(name, getattr(estimator, name), 1)
+        )
+        check_form(fixed, {name: int | Sequence[int], "random_state": int | str | None})
         _name_features(estimator, content)
         training = LayerwiseTraining(networks, content["stopped"])
-        estimator._keep(training, content["link"], check_seed(content["seed"]), fixed)
+        estimator.link_, estimator._fixed = content["link"], fixed
+        estimator._seed = check_seed(content["seed"])
+        estimator._keep(training)
         terms = estimator.components_.shape[1]
         if estimator.n_features_in_ != terms:
             raise StorageError(

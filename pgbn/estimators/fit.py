@@ -9,11 +9,11 @@ from typing import Any
 
 from pgbn.checks import is_integral
 from pgbn.errors import DataError, notify, tell
-from pgbn.estimators.parameters import read_depth, read_link, read_seed
+from pgbn.estimators.parameters import read_depth, read_link, read_seed, renaming
 from pgbn.evaluation import layer_quality, training_advice
 from pgbn.storage.stopping import Interrupted
 from pgbn.training.growing import why_start_is_full
-from pgbn.training.settings import Settings, budgets
+from pgbn.training.settings import Settings
 from pgbn.training.trained import TrainedNetwork
 
 
@@ -27,21 +27,23 @@ class Beginning:
     networks: tuple[TrainedNetwork, ...] = ()
     full: str = ""
 
-    @property
-    def kept(self) -> tuple[str, int, dict[str, Any]]:
-        """What the estimator keeps to go on with: the link, the seed, and what is fixed."""
-        return self.settings.link, self.settings.seed, self.fixed
-
 
 def begin_fit(estimator: Any, X: Any, again: bool) -> Beginning:
     """A training from the start, or ``again``: with the link and the seed of the one before."""
-    fixed, link = fixed_parameters(estimator), read_link(estimator.link, X)
+    link, name = read_link(estimator.link, X), estimator._width_name
+    seed = estimator._seed if again else read_seed(estimator.random_state)
+    with renaming("max_width", name):
+        settings = Settings(
+            getattr(estimator, name), estimator.depth, eta=estimator.eta, link=link, seed=seed,
+            burn_in=estimator.burn_in, collect=estimator.collect, layer1=estimator.layer1,
+            min_width=estimator.min_width, priors=estimator.priors,
+            keep_draws=estimator.keep_draws,
+        )  # fmt: skip
+    fixed = fixed_parameters(estimator, settings.max_width)
     if not again:
-        seed = read_seed(estimator.random_state)
-        return Beginning(_settings(estimator, fixed, link, seed), fixed)
-    _check_same(estimator, estimator._fixed, fixed, link)
+        return Beginning(settings, fixed)
+    _check_same(estimator, fixed, settings)
     fixed["random_state"] = estimator._fixed["random_state"]  # budgets may have been added
-    settings = _settings(estimator, fixed, link, estimator._seed)
     start, full = estimator.training_.deepest, ""
     if start.depth < settings.depth:
         full = why_start_is_full(start, float(X.sum()), settings.min_width)
@@ -50,46 +52,28 @@ def begin_fit(estimator: Any, X: Any, again: bool) -> Beginning:
     return Beginning(settings, fixed, estimator.training_.networks, full)
 
 
-def _settings(estimator: Any, fixed: dict[str, Any], link: str, seed: int) -> Settings:
-    return Settings(
-        fixed[estimator._width_name],
-        read_depth(estimator),
-        eta=estimator.eta,
-        burn_in=estimator.burn_in,
-        collect=estimator.collect,
-        link=link,
-        seed=seed,
-        layer1=estimator.layer1,
-        min_width=estimator.min_width,
-        priors=estimator.priors,
-        keep_draws=estimator.keep_draws,
-    )
-
-
-def fixed_parameters(estimator: Any) -> dict[str, Any]:
+def fixed_parameters(estimator: Any, widths: int | tuple[int, ...]) -> dict[str, Any]:
     """The widths at most and the random state, in a form that can be kept and saved."""
-    name, state = estimator._width_name, estimator.random_state
+    state = estimator.random_state
     if is_integral(state):
         state = int(state)
     elif state is not None:
         state = type(state).__name__  # a generator: which one it was does not matter
-    widths = budgets(name, getattr(estimator, name), read_depth(estimator))
-    return {name: widths, "random_state": state}
+    return {estimator._width_name: widths, "random_state": state}
 
 
-def _check_same(estimator: Any, before: dict[str, Any], now: dict[str, Any], link: str) -> None:
+def _check_same(estimator: Any, now: dict[str, Any], settings: Settings) -> None:
     """Refuse what cannot change while training goes on; a seed that is not used is only told."""
     width, depth = estimator._width_name, estimator.training_.deepest.depth
-    changes = []
+    before, link, changes = estimator._fixed, settings.link, []
     if link != estimator.link_:
         auto = f" ({link!r} for this X)" if estimator.link == "auto" else ""
         changes.append((f"link={estimator.link!r}{auto}", f"link={estimator.link_!r}"))
     trained = (_first(each[width], depth) for each in (now, before))
     if next(trained) != next(trained):
         changes.append((f"{width}={now[width]}", f"{width}={before[width]}"))
-    asked = read_depth(estimator)
-    if asked < depth:
-        changes.append((f"depth={asked}", f"depth={depth}"))
+    if settings.depth < depth:
+        changes.append((f"depth={settings.depth}", f"depth={depth}"))
     if changes:
         new, old = changes[0]
         raise DataError(

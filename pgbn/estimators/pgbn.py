@@ -160,8 +160,8 @@ def _ask(
 
 def _widths(at: Beginning) -> tuple[int, ...]:
     """One width for all layers, or one for each."""
-    widths, depth = at.settings.max_width, at.settings.depth
-    return (widths,) * depth if isinstance(widths, int) else widths
+    widths: int | tuple[int, ...] = at.settings.max_width
+    return (widths,) * at.settings.depth if isinstance(widths, int) else widths
 
 
 class PGBN(NetworkTransformer):
@@ -283,17 +283,23 @@ class PGBN(NetworkTransformer):
                 return self
             again = bool(self.warm_start) and hasattr(self, "training_")
             X = validate_documents(self, X, reset=not again)
-            at = begin_fit(self, X, again)
-            training = self._train(X, at)
+            at = self._begin(X, again)
+            training = self._train(X, at.settings, at.networks)
             if self.merge_twins and not isinstance(at.settings.max_width, int):
-                training = without_twins(
-                    training, lambda merged: self._sweep(X, merged, SWEEPS, at)
-                )
-            self._keep(replace(training, stopped=at.full) if at.full else training, *at.kept)
+                training = without_twins(training, lambda merged: self._sweep(X, merged, SWEEPS))
+            self._keep(replace(training, stopped=at.full) if at.full else training)
         report_training(self, X)
         return self
 
-    def _train(self, X: Any, at: Beginning) -> LayerwiseTraining:
+    def _begin(self, X: Any, again: bool = False) -> Beginning:
+        """Where a training begins; the estimator keeps what a later one goes on with."""
+        at = begin_fit(self, X, again)
+        self.link_, self._seed, self._fixed = at.settings.link, at.settings.seed, at.fixed
+        return at
+
+    def _train(
+        self, X: Any, settings: Settings, networks: Sequence[TrainedNetwork]
+    ) -> LayerwiseTraining:
         reporter = Reporter(self.verbose)
         names = renaming("max_width", self._width_name), renaming("start_from", "warm_start")
         with stop_gently() as stop, names[0], names[1]:
@@ -301,19 +307,17 @@ class PGBN(NetworkTransformer):
             def each(event: Progress) -> None:
                 reporter(event)
                 if stop.requested:
-                    done = trained_so_far(event, at.settings)
-                    self._keep(done, *at.kept)
+                    done = trained_so_far(event, settings)
+                    self._keep(done)
                     raise stop.interrupted(
                         f"{done.stopped}; the estimator keeps what was trained, and "
                         "set_params(warm_start=True).fit(X) goes on from there"
                     )
 
-            return train_settings(at.settings, X, at.networks, callback=each,
+            return train_settings(settings, X, networks, callback=each,
                                   executor=read_executor(self), progress=reporter.live)  # fmt: skip
 
-    def _keep(
-        self, training: LayerwiseTraining, link: str, seed: int, fixed: dict[str, Any]
-    ) -> None:
+    def _keep(self, training: LayerwiseTraining) -> None:
         """What `fit` leaves in the estimator, or a folder brings back."""
         if training.deepest.vocabulary is None:  # names that a model was saved with come first
             training = training.with_vocabulary(getattr(self, "feature_names_in_", None))
@@ -322,7 +326,6 @@ class PGBN(NetworkTransformer):
         self.widths_ = training.widths
         self.components_ = training.deepest.phi[0]
         self.n_iter_ = training.deepest.sweeps
-        self.link_, self._seed, self._fixed = link, seed, fixed
         self._arriving: Arriving | None = None  # the learner of `partial_fit`
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -339,14 +342,12 @@ class PGBN(NetworkTransformer):
             fitted = hasattr(self, "training_")
             X = sp.csr_array(validate_documents(self, X, reset=not fitted))
             arriving: Arriving | None = getattr(self, "_arriving", None)
-            kept: Any = (self.link_, self._seed, self._fixed) if fitted else None
             if arriving is None:
-                at = begin_fit(self, X, False)
-                kept = kept or at.kept
+                at = begin_fit(self, X, False) if fitted else self._begin(X)
                 learner, seen = self._learner_of_fit() if fitted else (self._learner(at), 0)
                 arriving = Arriving(learner, at.settings, int(self.batch_size), seen)
             network = arriving.learn(X)
-            self._keep(LayerwiseTraining((network,), f"{arriving.seen} documents seen"), *kept)
+            self._keep(LayerwiseTraining((network,), f"{arriving.seen} documents seen"))
             self._arriving = arriving
         return self
 
@@ -377,7 +378,7 @@ class PGBN(NetworkTransformer):
             self.n_features_in_ = X.shape[1]
         else:
             X = validate_documents(self, X, reset=True)
-        at = begin_fit(self, X.block(0) if isinstance(X, Corpus) else X, False)
+        at = self._begin(X.block(0) if isinstance(X, Corpus) else X)
         if len(set(at.settings.burn_in)) > 1 or len(set(at.settings.collect)) > 1:
             raise DataError("burn_in, collect: one number of steps, as all layers learn together")
         burn_in, collect = at.settings.burn_in[0], at.settings.collect[0]
@@ -388,7 +389,7 @@ class PGBN(NetworkTransformer):
             keep_draws=self.keep_draws, seed=at.settings.seed, threads=read_executor(self).workers,
             progress=bool(self.verbose), callback=last.append,
         )  # fmt: skip
-        self._keep(LayerwiseTraining((network,), f"{burn_in + collect} minibatches"), *at.kept)
+        self._keep(LayerwiseTraining((network,), f"{burn_in + collect} minibatches"))
         size = int(self.batch_size)
         self._arriving = Arriving(last[-1].learner, at.settings, size, X.shape[0])
 
@@ -414,8 +415,7 @@ class PGBN(NetworkTransformer):
             trained = self._sweep(X, merged, sweeps) if sweeps else merged
             told = f"{self.training_.stopped}; {before[layer - 1]} topics of layer {layer} were "
             told += f"merged to {after[layer - 1]}"
-            kept = LayerwiseTraining((trained,), told)
-            self._keep(kept, self.link_, self._seed, self._fixed)
+            self._keep(LayerwiseTraining((trained,), told))
         return self
 
     def reduce(self, X: Any, to: int, layer: int = 1, sweeps: int = 50) -> Self:
@@ -423,18 +423,14 @@ class PGBN(NetworkTransformer):
         check_is_fitted(self)
         return self.merge(X, evaluation.groups_for(self.training_, to, layer), layer, sweeps)
 
-    def _sweep(
-        self, X: Any, merged: TrainedNetwork, sweeps: int, before: Beginning | None = None
-    ) -> TrainedNetwork:
-        """Some sweeps more, which keep the widths; ``before`` is how `fit` began, if it is not
-        over yet."""
-        seed, fixed = (self._seed, self._fixed) if before is None else before.kept[1:]
+    def _sweep(self, X: Any, merged: TrainedNetwork, sweeps: int) -> TrainedNetwork:
+        """Some sweeps more, which keep the widths."""
         settings = Settings(
             max(merged.widths), merged.depth, burn_in=1, collect=sweeps, link=merged.link,
-            seed=seed, layer1=self.layer1, min_width=self.min_width, start=merged,
+            seed=self._seed, layer1=self.layer1, min_width=self.min_width, start=merged,
             keep_draws=min(self.keep_draws, sweeps),
         )  # fmt: skip
-        trained: TrainedNetwork = self._train(X, Beginning(settings, fixed, (merged,))).deepest
+        trained: TrainedNetwork = self._train(X, settings, (merged,)).deepest
         return trained
 
     # ---- features -------------------------------------------------------------------

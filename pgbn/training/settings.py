@@ -128,7 +128,7 @@ class Settings:
     """
 
     max_width: Any
-    depth: int
+    depth: Any
     eta: Any = None
     burn_in: Any = 1000
     collect: Any = 500
@@ -146,7 +146,7 @@ class Settings:
     start: InitVar[TrainedNetwork | None] = None
 
     def __post_init__(self, start: TrainedNetwork | None) -> None:
-        depth = layers_asked(None, self.depth)
+        depth = layers_asked(self.max_width, self.depth)
         found: dict[str, Any] = {
             "depth": depth,
             "burn_in": _integers("burn_in", self.burn_in, depth),
