@@ -86,7 +86,8 @@ def layers_asked(max_width: Any, depth: Any) -> int:
 
 def _each_layer(name: str, value: Any, depth: int) -> list[Any]:
     """One number for every layer: a list that is too short or too long is a mistake."""
-    if is_finite_number(value) or value is None or isinstance(value, (bool, float)):
+    number = is_finite_number(value) or is_integral(value)  # 10**400 is no float
+    if number or value is None or isinstance(value, (bool, float)):
         return [value] * depth
     each = _as_list(value)
     if not _is_list(each) or len(each) != depth:

@@ -1,29 +1,29 @@
-"""Published models as compositions of nodes: one short function each."""
+"""Published models as compositions of nodes: one short file each."""
 
-from pgbn.zoo.belief_networks import multimodal, pfa, pgbn
-from pgbn.zoo.dynamical_systems import (
-    deep_pgds,
-    gamma_markov_chain,
-    gp_dpfa,
-    hidden_markov,
-    pgds,
-    prgds,
-)
-from pgbn.zoo.factorisations import bptf, epm, hgp_epm, hpf, poisson_mixture, tucker
-from pgbn.zoo.topics import (
-    author_topic,
-    bnbp,
-    covariates,
-    cpgbn,
-    dirbn,
-    dpfa_sbn,
-    dynamic_topics,
-    gated_pfa,
-    hdp_lda,
-    lda,
-    nbfa,
-    phrase_windows,
-)
+from pgbn.zoo.author_topic import author_topic
+from pgbn.zoo.bnbp import bnbp
+from pgbn.zoo.bptf import bptf
+from pgbn.zoo.covariates import covariates
+from pgbn.zoo.cpgbn import cpgbn, phrase_windows
+from pgbn.zoo.deep_pgds import deep_pgds
+from pgbn.zoo.dirbn import dirbn
+from pgbn.zoo.dpfa_sbn import dpfa_sbn
+from pgbn.zoo.dynamic_topics import dynamic_topics
+from pgbn.zoo.epm import epm
+from pgbn.zoo.gamma_markov_chain import gamma_markov_chain
+from pgbn.zoo.gated_pfa import gated_pfa
+from pgbn.zoo.gp_dpfa import gp_dpfa
+from pgbn.zoo.hgp_epm import hgp_epm
+from pgbn.zoo.hidden_markov import hidden_markov
+from pgbn.zoo.hpf import hpf
+from pgbn.zoo.lda import hdp_lda, lda
+from pgbn.zoo.multimodal import multimodal
+from pgbn.zoo.nbfa import nbfa
+from pgbn.zoo.pgbn import pfa, pgbn
+from pgbn.zoo.pgds import pgds
+from pgbn.zoo.poisson_mixture import poisson_mixture
+from pgbn.zoo.prgds import prgds
+from pgbn.zoo.tucker import tucker
 
 __all__ = [
     "author_topic", "bnbp", "bptf", "covariates", "cpgbn", "deep_pgds", "dirbn", "dpfa_sbn",

@@ -1,0 +1,44 @@
+"""Topics whose use depends on what is known of a document: its year, its source, its length."""
+
+from __future__ import annotations
+
+from pgbn.checks import validated
+from pgbn.network.network import Network
+from pgbn.nodes import Dirichlet, Gamma, LogNormal, Normal, Poisson
+from pgbn.zoo.arguments import Features, Positive, Prior, Width
+
+
+@validated
+def covariates(
+    width: Width,
+    features: Features,
+    eta: Positive = 0.05,
+    spread_prior: Prior = (1.0, 1.0),
+    noise_prior: Prior = (10.0, 1.0),
+    c_prior: Prior = (1.0, 1.0),
+) -> Network:
+    """x_j ~ Pois(Φθ_j), θ_kj ~ Gam(a_kj, c_j), ln a_kj ~ N(b_k + Σ_l f_jl β_lk, 1/τ).
+
+    ``features`` F (documents × covariates) are real numbers: standardised measurements, or 0 and 1.
+    β_lk ~ N(0, 1/s_l) says by how much covariate l raises the logarithm of the weight of topic k,
+    beside the other topics: what all topics of a document share, its length, is in c_j. b_k ~ N(0,
+    1) is the level of topic k; s_l, τ and c_j ~ Gam, φ_k ~ Dir(η). τ is the precision of what
+    documents have beside their covariates. Nodes: x, phi, theta, a, beta, bias, spread, noise, c.
+    The priors are ours. Without that noise the β would stand in an exponent alone, where nothing is
+    conjugate; with it they are drawn jointly. F belongs to these documents: for new ones build the
+    network with theirs, and hold what was learnt (``given=``), as docs/howto/covariates.md shows.
+
+    References: Mimno & McCallum, Topic models conditioned on arbitrary features with
+    Dirichlet-multinomial regression, UAI 2008 (without noise, and with Dirichlet proportions);
+    Zhou, Li, Dunson & Carin, Lognormal and gamma mixed negative binomial regression, ICML 2012.
+    """
+    spread = Gamma("spread", *spread_prior, dims="covariate")
+    beta = Normal("beta", 0.0, spread, dims=("topic", "covariate"))
+    mean = features @ beta + Normal("bias", 0.0, 1.0, dims="topic")
+    noise = Gamma("noise", *noise_prior)
+    a = LogNormal("a", mean, noise, dims=("doc", "topic"))
+    c = Gamma("c", *c_prior, dims="doc")
+    theta = Gamma("theta", a, c, dims=("doc", "topic"))
+    phi = Dirichlet("phi", eta, over="term", dims="topic")
+    x = Poisson("x", phi @ theta, dims=("doc", "term"))
+    return Network(x, sizes={"topic": width})

@@ -1,0 +1,46 @@
+"""Deep Poisson factor analysis: topics under the binary units of a sigmoid belief network."""
+
+from __future__ import annotations
+
+from pgbn.checks import validated
+from pgbn.network.network import Network
+from pgbn.nodes import Bernoulli, Beta, BetaOdds, Dirichlet, Gamma, LogitBernoulli, Normal, Poisson
+from pgbn.nodes.base import Latent
+from pgbn.zoo.arguments import Positive, Prior, Widths
+
+
+@validated
+def dpfa_sbn(
+    widths: Widths,
+    eta: Positive = 0.05,
+    pi_prior: Prior = (1.0, 1.0),
+    w_prior: Prior = (1.0, 1.0),
+    p_prior: Prior = (0.01, 0.01),
+    c0_prior: Prior = (1.0, 1.0),
+    gamma0_prior: Prior = (0.01, 0.01),
+) -> Network:
+    """x_j ~ Pois(Φθ_j), θ_kj ~ Gam(r_k h¹_kj, (1−p_j)/p_j), h^t_j ~ Bern(σ(W^t h^{t+1}_j + b^t)).
+
+    ``widths`` K1, K2, … are those of the layers, topics first; of the top, h^T_kj ~ Bern(π_k) with
+    π_k ~ Beta. w^t_kl ~ N(0, 1/τ_t), b^t_k ~ N(0, 1/τ_t), τ_t ~ Gam; φ_k ~ Dir(η), r_k ~ Gam(γ0/K1,
+    c0), p_j ~ Beta. Nodes: x, phi, theta, r, p, c0, gamma0, h1, w1, b1, tau1, h2, …, pi. The paper
+    fixes p_j at 1/2 and gives the weights another shrinkage prior; those here are ours.
+
+    Reference: Gan, Chen, Henao, Carlson & Carin, Scalable deep Poisson factor analysis for topic
+    modeling, ICML 2015.
+    """
+    sizes = {"topic" if t == 1 else f"unit{t}": k for t, k in enumerate(widths, 1)}
+    *lower, top = sizes
+    pi = Beta("pi", *pi_prior, dims=top)
+    h: Latent = Bernoulli(f"h{len(sizes)}", pi, dims=("doc", top))
+    for t, dim in reversed(list(enumerate(lower, 1))):
+        tau = Gamma(f"tau{t}", *w_prior)
+        w = Normal(f"w{t}", 0.0, tau, dims=(dim, h.axes[1]))
+        h = LogitBernoulli(f"h{t}", w @ h + Normal(f"b{t}", 0.0, tau, dims=dim), dims=("doc", dim))
+    gamma0 = Gamma("gamma0", *gamma0_prior)
+    c0 = Gamma("c0", *c0_prior)
+    r = Gamma("r", gamma0 / sizes["topic"], c0, dims="topic")
+    p = BetaOdds("p", *p_prior, dims="doc")
+    theta = Gamma("theta", r * h, p, dims=("doc", "topic"))
+    phi = Dirichlet("phi", eta, over="term", dims="topic")
+    return Network(Poisson("x", phi @ theta, dims=("doc", "term")), sizes=sizes)
