@@ -7,7 +7,6 @@ from functools import partial
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 from pgbn.errors import DataError
 from pgbn.samplers import Stream, Threads, vectorised
@@ -16,19 +15,6 @@ from tests.helpers.own_executor import Backwards
 
 KEY = 0xFEDC_BA98_7654_3210  # above 2^63, where signed integers would fail
 LARGE = (2, 30, 40, 50)  # above the size where threads are used
-
-
-def test_rows_covers_each_row_once() -> None:
-    for rows in (0, 1, 2, 7, 1000):
-        for threads in (1, 2, 3):
-            seen = np.zeros(rows, int)
-
-            def visit(key: np.uint64, start: int, stop: int, out: NDArray) -> None:
-                assert isinstance(key, np.uint64)
-                out[start:stop] += 1
-
-            Threads(threads).rows(visit, rows, KEY, seen)
-            assert (seen == 1).all()
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from pgbn.samplers import vectorised
 from pgbn.samplers.linear_regression import binary_field, joint_normal
 from pgbn.samplers.plain import PlainVariates
 from pgbn.samplers.random import Stream
@@ -29,13 +28,6 @@ def worst(one: Any, other: Any) -> float:
         error = np.sqrt(a.var(axis=0) / len(a) + b.var(axis=0) / len(b))
         found.append(np.abs(a.mean(axis=0) - b.mean(axis=0)) / np.maximum(error, 1e-12))
     return float(np.max(found))
-
-
-def test_a_child_brings_the_variates_of_its_stream() -> None:
-    stream = plain((1, 1, 4, 3))
-    child = stream.child("count", without=3)
-    assert child.variates is stream.variates
-    assert vectorised.poisson(child, 2.0).shape == (1, 1, 4, 1)
 
 
 def test_joint_draws_have_the_law_of_the_kernels() -> None:

@@ -7,36 +7,18 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pytest
-from scipy import stats
 
 import pgbn as pg
-from pgbn import Gamma, Network, NetworkError, Poisson
+from pgbn import Gamma, NetworkError
 from pgbn.engine.compile import products
 from pgbn.engine.compile.composed import (
     check_posterior,
-    data_step,
     draw_step,
 )
-from pgbn.engine.plan import DataCounts, Draw
+from pgbn.engine.plan import Draw
 from pgbn.errors import StaleReadError
 from pgbn.testing import geweke
 from tests.helpers.language import COMPLETED_SIZES, SIZE, weighted_topics
-
-N = 20_000
-
-
-def test_unknown_cells_are_imputed() -> None:
-    """x ~ Pois(2) where it is masked."""
-    network = Network(Poisson("x", Gamma("a", 2, 1), dims="i"))
-    data = np.ma.masked_array(np.full(N, 9), np.arange(N) > 0)
-    program = network.chain({"x": data}, init={"a": 2.0}).program
-    data_step(program, DataCounts(network["x"]))(4)
-    counts = program.latent_counts["x"]
-    assert counts[0] == 9
-    share = np.bincount(counts[1:], minlength=8)[:8] / (N - 1)
-    np.testing.assert_allclose(share, stats.poisson(2).pmf(np.arange(8)), atol=0.015)
-    assert program.counts["x", "a"].item() == counts.sum()
-
 
 # ---- completion: proportions whose exposure varies from entry to entry ---------------------------
 

@@ -49,28 +49,6 @@ def test_the_density_of_masked_data_leaves_them_out() -> None:
     assert masked.log_likelihood() == pytest.approx(stats.poisson(1.5).logpmf(3))
 
 
-@pytest.mark.parametrize("name", ["g", "p", "x", "y", "b"])
-def test_each_node_has_the_density_of_scipy(name: str) -> None:
-    """At known values; zero cells of data are not gone through one by one."""
-    g, p = pg.Gamma("g", 2, 3, dims="i"), pg.Dirichlet("p", [0.5, 1.5], over="k")
-    network = Network(
-        Poisson("x", 2.0 * g, dims="i"),
-        pg.Multinomial("y", p, over="k"),
-        pg.BernoulliPoisson("b", g, dims="i"),
-    )
-    value, share = np.array([0.5, 1.5, 4.0]), np.array([0.25, 0.75])
-    data = {"x": [0, 3, 0], "y": [2, 1], "b": [1, 0, 0]}
-    program = network.chain(data, init={"g": value, "p": share}).program
-    expected = {
-        "g": stats.gamma(2, scale=1 / 3).logpdf(value).sum(),
-        "p": stats.dirichlet([0.5, 1.5]).logpdf(share),
-        "x": stats.poisson(2 * value).logpmf([0, 3, 0]).sum(),
-        "y": float(stats.multinomial(3, share).logpmf([2, 1])),
-        "b": np.log(-np.expm1(-0.5)) - 1.5 - 4.0,
-    }
-    assert log_density(program, name) == pytest.approx([expected[name]], rel=1e-10)
-
-
 def test_every_replicate_has_its_own_density() -> None:
     network = Network(Poisson("x", pg.Gamma("g", 2, 3), dims="i"))
     program = pg.Chain.replicated(network, {"i": 4}, 3, seed=1).program

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy import stats
 
 import pgbn
 from pgbn import Gamma, Network, Poisson, Self, Shift
@@ -51,30 +50,6 @@ def test_sums_over_a_single_entry(make: Any) -> None:
 
 
 # ---- one draw -------------------------------------------------------------------------------
-
-N = 20_000
-
-
-def mix() -> pgbn.Chain:
-    """x ~ Pois(φ·θ + 2 w), x = 10 in every cell; rates 1 · ¼, 3 · ¼ and 2 · ½."""
-    theta, phi = Gamma("theta", 1, 1, dims=("i", "k")), Gamma("phi", 1, 1, dims="k")
-    rate = phi @ theta + 2.0 * Gamma("w", 1, 1, dims="i")
-    network = Network(Poisson("x", rate, dims="i"), sizes={"k": 2})
-    init = {"theta": np.tile([1.0, 3.0], (N, 1)), "phi": np.full(2, 0.25), "w": np.full(N, 0.5)}
-    return network.chain({"x": np.full(N, 10)}, init=init, layer1="composed")
-
-
-def test_cells_are_shared_among_terms_and_factors() -> None:
-    program = mix().program
-    cells = program.cells["x"]
-    splitter = splitter_of(program, program.network["x"], "rate")
-    np.testing.assert_allclose(splitter.rates(cells), 2.0)
-    (phi, theta), (w,) = splitter.cells(3, cells, cells.values)
-    assert ((theta.sum(axis=2) + w) == 10).all()
-    assert np.array_equal(phi, theta.sum(axis=1))
-    for part, share in ((theta[0, :, 0], 1 / 8), (theta[0, :, 1], 3 / 8), (w[0], 1 / 2)):
-        expected = stats.binom(10, share).pmf(np.arange(11))
-        np.testing.assert_allclose(np.bincount(part, minlength=11) / N, expected, atol=0.015)
 
 
 def test_the_factor_of_the_column_is_found_where_it_keeps_the_bits() -> None:

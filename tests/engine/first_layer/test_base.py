@@ -10,7 +10,6 @@ import pytest
 
 import pgbn
 from pgbn import Categories, Dirichlet, Gamma, Network, Poisson
-from pgbn.engine.first_layer.base import read_state
 from pgbn.engine.first_layer.choice import find_patterns
 from pgbn.errors import DataError
 from tests.same_bits.networks import topical
@@ -22,31 +21,6 @@ def test_labels_of_tokens_need_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(DataError, match=r"x: labels of 108000 tokens would need .*'blocked'"):
         pgbn.zoo.pfa(3).chain({"x": data}, layer1="collapsed")
     assert pgbn.zoo.pfa(3).chain({"x": data}, layer1="blocked").sweep().sweeps == 1
-
-
-@pytest.mark.parametrize(
-    ("array", "shape", "below", "good"),
-    [
-        (np.array([0, 4]), (2,), 5, True),
-        (np.array([0, 5]), (2,), 5, False),
-        (np.array([-1, 4]), (2,), 5, False),
-        (np.array([0.0, 4.0]), (2,), 5, False),
-        (np.array([0, 4]), (3,), 5, False),
-        (np.array([0.5, 2.0]), (2,), 0, True),
-        (np.array([0.5, np.inf]), (2,), 0, False),
-        (np.array([0.5, -1.0]), (2,), 0, False),
-        (np.array([0.5, np.nan]), (2,), 0, False),
-        (np.array([1, 2]), (2,), 0, False),
-        (np.array([], np.int64), (0,), 5, True),
-    ],
-)
-def test_arrays_of_a_state(array: Any, shape: tuple[int, ...], below: int, good: bool) -> None:
-    """Integers below a bound, or finite reals from 0."""
-    if good:
-        assert np.array_equal(read_state({"n": array}, "n", shape, below), array)
-    else:
-        with pytest.raises(DataError, match="restore: 'n' of the state has the shape"):
-            read_state({"n": array}, "n", shape, below)
 
 
 def two_views() -> pgbn.Network:

@@ -6,15 +6,17 @@ import numpy as np
 import pytest
 
 import pgbn as pg
-from pgbn import zoo
 from pgbn.testing import geweke
+from tests.helpers.language import scaled_mix
 from tests.helpers.small_data import corpus
 from tests.helpers.small_networks import topics_of_gammas
 
 
-def test_overlapping_the_steps_changes_nothing():
-    network, x = zoo.pgbn([24, 20, 17]), corpus()
-    usual, plain = (network.chain({"x": x}, seed=3, threads=2) for _ in range(2))
+@pytest.mark.parametrize("build", [lambda: pg.zoo.pgbn([24, 20, 17]), scaled_mix, topics_of_gammas])
+def test_overlapping_the_steps_changes_nothing(build) -> None:
+    usual, plain = (
+        build().chain({"x": corpus()}, seed=3, layer1="collapsed", threads=2) for _ in range(2)
+    )
     plain.sampler.mix = None  # one step after the other
     usual.sweep(2), plain.sweep(2)
     assert np.array_equal(usual.sampler.tokens.labels, plain.sampler.tokens.labels)
@@ -22,32 +24,10 @@ def test_overlapping_the_steps_changes_nothing():
         assert np.array_equal(usual.values[name], value)
 
 
-def test_tables_of_other_rows_wait_for_the_counts_of_the_data():
+def test_tables_of_other_rows_wait_for_the_counts_of_the_data() -> None:
     """φ2 is a gamma: its tables have a row a topic, while the collapsed sampler goes by document."""
-    network = topics_of_gammas()
-    assert geweke(network, {"doc": 3, "term": 4}, 4000, 6, seed=1, layer1="collapsed").worst < 4
-    data = {"x": corpus(documents=40)}
-    usual, plain = (network.chain(data, threads=2, layer1="collapsed") for _ in range(2))
-    plain.sampler.mix = None
-    usual.sweep(3), plain.sweep(3)
-    for name, value in plain.values.items():
-        assert np.array_equal(usual.values[name], value)
-
-
-@pytest.mark.parametrize(
-    ("state", "words"),
-    [
-        ({"labels": np.array([0, 0, 2])}, "restore: 'labels'"),
-        ({"labels": np.array([0, 0])}, "restore: 'labels'"),
-        ({"labels": np.array([0.0, 0.0, 1.0])}, "restore: 'labels'"),
-        ({"topics_of_words": np.zeros(3, np.int64)}, "contradicts itself: topics_of_words, labels"),
-    ],
-)
-def test_states_that_do_not_fit_are_rejected(state: dict[str, np.ndarray], words: str) -> None:
-    sampler = zoo.pfa(2).chain({"x": np.array([[2, 1]])}, layer1="collapsed").sampler
-    sampler.restore(fits := {"labels": np.array([0, 1, 1]), "topics_of_words": np.array([0, 1, 1])})
-    with pytest.raises(pg.DataError, match=words):
-        sampler.restore(fits | state)
+    sizes = {"doc": 3, "term": 4}
+    assert geweke(topics_of_gammas(), sizes, 4000, 6, seed=1, layer1="collapsed").worst < 4
 
 
 def test_many_tokens_are_counted_without_an_order(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,9 +15,6 @@ from tests.helpers.models import MILD, zoo_models
 from tests.helpers.trained import X, model_of
 
 MODELS = zoo_models()
-CHAINS = [name for name in MODELS if name.startswith(("pfa", "pgbn"))]
-OTHERS = ["lda", "hdp_lda", "bnbp", "multimodal", "gated_pfa"]
-
 pytestmark = pytest.mark.filterwarnings("ignore::pgbn.PgbnWarning")
 
 
@@ -32,20 +29,6 @@ def other_names(first: Any = None) -> Network:
     to_word = pgbn.Dirichlet("to_word", 0.5, over="word", dims="unit")
     data = pgbn.Poisson("data", to_word @ lower, dims=("row", "word"))
     return Network(data, sizes={"group": 2, "unit": 3, "word": 4})
-
-
-@pytest.mark.parametrize("case", CHAINS)
-def test_belief_networks_have_the_pattern(case: str) -> None:
-    local = row_network(MODELS[case], "doc")
-    pattern = find_chain(local, "doc")
-    assert isinstance(pattern, ChainPattern), pattern
-    assert {*pattern.loadings, pattern.top} <= set(local.held)
-    assert pattern.prior[:2] == (2.0, 4.0)
-
-
-@pytest.mark.parametrize("case", OTHERS)
-def test_other_networks_have_not(case: str) -> None:
-    assert isinstance(find_chain(row_network(MODELS[case], "doc"), "doc"), str)
 
 
 def test_names_do_not_matter_and_other_rates_do() -> None:

@@ -20,7 +20,6 @@ from pgbn.engine.rows.independent import row_network
 from pgbn.engine.rows.infer import (
     by_row,
     count_rows_of,
-    hash_rows,
     row_coords,
 )
 from pgbn.errors import DataError, NetworkError
@@ -294,21 +293,6 @@ ARRAY = np.random.default_rng(0).poisson(0.8, (4, 3, 5))
 
 def cells_for(dims, array):
     return read_array(pgbn.Poisson("x", 1.0, dims=dims), array)
-
-
-def test_hashes_tell_rows_apart_and_nothing_else():
-    rows = np.array([[0, 1, 2], [1, 0, 2], [0, 1, 2], [0, 0, 0], [0, 1, 3]])
-    hashes = hash_rows({"x": by_row(cells_for(("a", "c"), rows), "a")})
-    assert hashes[0] == hashes[2]
-    assert np.unique(hashes).size == 4
-    alone = hash_rows({"x": by_row(cells_for(("a", "c"), rows[1:2]), "a")})
-    assert alone[0] == hashes[1]
-    turned = hash_rows({"x": by_row(cells_for(("c", "a"), rows.T), "a")})
-    assert np.array_equal(turned, hashes)
-    mask = np.zeros(rows.shape, bool)
-    mask[3, 0] = True
-    masked = hash_rows({"x": by_row(cells_for(("a", "c"), np.ma.masked_array(rows, mask)), "a")})
-    assert np.flatnonzero(masked != hashes).tolist() == [3]
 
 
 def test_data_of_several_nodes_must_have_as_many_rows():

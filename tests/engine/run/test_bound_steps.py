@@ -2,43 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
 
-import pgbn as pg
-from pgbn.engine.run.bound_steps import BoundStep, PipelinedStep, joined
 from pgbn.network.schedule import reorder
 from pgbn.samplers.random import stream_key, word_of
 from pgbn.testing import mutants
 from tests.helpers.models import algorithm1, pgbn
 from tests.helpers.small_data import X, equal_arrays
-from tests.helpers.small_networks import topics_of_gammas
 from tests.same_bits.networks import SMALL_SIZES, data_for, small_zoo
-
-
-def turns_of(layer1: str, **options: Any) -> tuple[pg.Chain, list[str]]:
-    chain = pg.zoo.pgbn([3, 2]).chain({"x": X}, layer1=layer1, **options)
-    return chain, [turn.step.name for turn in chain._turns]
-
-
-def test_steps_follow_the_schedule_and_the_rest_waits() -> None:
-    chain, names = turns_of("collapsed")
-    assert names == [step.name for step in chain.schedule if not step.on_demand]
-    assert list(chain._later) == ["phi1", "theta1"]
-    chain, names = turns_of("blocked")
-    assert names == chain.schedule.names
-    assert chain._later == {}
-
-
-@pytest.mark.parametrize("options", [{"seed": 1}, {"chain": 1}])
-def test_keys_are_of_the_seed_the_chain_and_the_step(options: dict[str, int]) -> None:
-    base = {turn.step.name: turn.base for turn in turns_of("blocked")[0]._turns}
-    other = {turn.step.name: turn.base for turn in turns_of("blocked", **options)[0]._turns}
-    assert base["r"] == stream_key(0, 0, word_of("r"))
-    assert len(set(base.values())) == len(base)
-    assert not set(base.values()) & set(other.values())
 
 
 def test_a_step_that_comes_again_draws_anew() -> None:
@@ -48,23 +20,6 @@ def test_a_step_that_comes_again_draws_anew() -> None:
     keys = [turn.base for turn in chain._turns]
     assert len(set(keys)) == len(keys) == len(order)
     assert stream_key(0, 0, word_of("c3 2")) in keys
-
-
-def test_tables_right_after_the_data_are_joined_to_them() -> None:
-    """counts(x), counts(theta1) and counts(theta2) are one; counts(r) has other rows. φ2 of the
-    other network has a row a topic: its tables wait for all counts of the data."""
-    chain, names = turns_of("collapsed")
-    first, second, *rest = joined(chain._turns)
-    assert isinstance(first, PipelinedStep)
-    assert [part.node for part, _ in first.tables] == ["theta1", "theta2"]
-    assert isinstance(second, BoundStep)
-    assert second.step.name == "counts(r)"
-    assert len(rest) == len(names) - 4
-    first, second, *_ = joined(topics_of_gammas().chain({"x": X}, layer1="collapsed")._turns)
-    assert isinstance(first, PipelinedStep)
-    assert [part.node for part, _ in first.tables] == ["theta1"]
-    assert isinstance(second, BoundStep)
-    assert second.step.name == "counts(phi2)"
 
 
 def test_an_order_that_reads_counts_before_they_are_drawn_finds_some() -> None:

@@ -22,7 +22,6 @@ from pgbn.engine.run import sampling
 from pgbn.engine.run.chain import Chain
 from pgbn.engine.run.progress import Event
 from pgbn.engine.run.sampling import (
-    Keep,
     RunningChain,
     RunPlan,
     SavedRun,
@@ -55,7 +54,8 @@ def masked() -> Any:
 
 
 PFA = zoo.pfa(3)
-RATE = {"r": PFA["r"], "rate": PFA["phi1"] @ PFA["theta1"], "twice": PFA["r"] * 2 + 1.0}
+RATE = {"r": PFA["r"], "rate": PFA["phi1"] @ PFA["theta1"], "twice": PFA["r"] * 2 + 1.0,
+        "sum": pgbn.Constant([1.0, 2.0, 0.5], dims="topic1") @ PFA["theta1"]}  # fmt: skip
 
 CASES: dict[str, tuple[Callable[[], pgbn.Network], Callable[[], Any], dict[str, Any]]] = {
     "collapsed": (lambda: zoo.pgbn([4, 3]), counts, {"layer1": "collapsed"}),
@@ -362,24 +362,6 @@ def test_a_forged_run_is_refused_before_any_sweep(tmp_path: Path, change: Any, w
 
 
 # ---- what is kept, and how long samplers take ----
-
-
-def test_expressions_survive_a_file() -> None:
-    net = zoo.pgbn([4, 3])
-    theta, phi = net["theta2"], net["phi2"]
-    weight = pgbn.Constant([1.0, 2.0, 0.5], dims="topic2")
-    asked = {"theta2": theta, "shape": phi @ theta, "sum": weight @ theta}
-    keep = read_keep(net, asked)
-    again = Keep.from_json(net, keep.names, json.loads(json.dumps(keep.json())))
-    chain = net.chain({"x": counts()}, seed=1, threads=1).sweep(2)
-    value = chain.select(["phi2"])
-    one, two = keep.reader(chain)(), again.reader(chain)()
-    assert list(one) == list(two) == list(asked)
-    for name in asked:
-        np.testing.assert_array_equal(one[name], two[name])
-        assert one[name].shape == again.shape(name, chain.program.sizes)
-    np.testing.assert_allclose(one["shape"].T, one["theta2"] @ value["phi2"])
-    np.testing.assert_allclose(one["sum"], one["theta2"] @ [1.0, 2.0, 0.5])
 
 
 def test_numbers_that_do_not_depend_on_the_order_of_topics() -> None:

@@ -25,7 +25,7 @@ from pgbn import (
 )
 from pgbn.engine.compile import program
 from pgbn.engine.steps import sequential as one_entry
-from pgbn.engine.steps.sequential import Entry, draw_entry, sequential_gammas
+from pgbn.engine.steps.sequential import Entry, draw_entry
 from pgbn.samplers.random import stream_key
 from pgbn.testing import geweke
 from tests.helpers.graphs import graphs, two_vertices
@@ -110,9 +110,6 @@ def test_entries_at_once_are_seen() -> None:
 # ---- the kernel for gammas in turn: whom it serves, and the law of the rules ---------------------
 
 
-SERVED = ("epm", "epm, weighted", "hgp_epm", "directed", "degrees", "edges")
-
-
 def with_other_data() -> Network:
     """φ hears of pairs and, beside them, of data of its own."""
     phi = Gamma("phi", Gamma("a", 4, 4, dims="vertex"), 4.0, dims=("vertex", "part"))
@@ -139,25 +136,7 @@ def gates() -> Network:
 OTHERS = {"with other data": with_other_data(), "activity": activity(), "gates": gates()}
 
 
-def serves(network: Network, sizes: dict[str, int], name: str) -> bool:
-    program = Chain.replicated(network, sizes, 2).program
-    return sequential_gammas(program, network.wiring.connections.sequential[name]) is not None
-
-
-@pytest.mark.parametrize("name", SIZED)
-def test_whom_it_serves(name: str) -> None:
-    network, sizes = SIZED[name]
-    for node in network.wiring.connections.sequential:
-        assert serves(network, sizes, node) is (name in SERVED and node == "phi")
-
-
-def test_whom_it_serves_of_the_others() -> None:
-    assert serves(OTHERS["with other data"], {"vertex": 3}, "phi")
-    assert not serves(OTHERS["gates"], {"vertex": 3}, "h")
-    assert not serves(OTHERS["activity"], {"vertex": 3}, "phi")
-
-
-@pytest.mark.parametrize("name", ["with other data", "gates"])
+@pytest.mark.parametrize("name", OTHERS)
 def test_the_law_of_others(name: str) -> None:
     assert geweke(OTHERS[name], {"vertex": 3}, 2_000, 5, 2).worst < 4
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import product
 from typing import Any, ClassVar
 
 import numpy as np
@@ -12,7 +11,7 @@ from scipy.stats import poisson
 import pgbn as pg
 from pgbn.engine.compile.views import View
 from pgbn.engine.steps import time
-from pgbn.engine.steps.time import filter_states, sample_states
+from pgbn.engine.steps.time import sample_states
 from pgbn.samplers import vectorised
 from pgbn.testing import geweke
 from tests.helpers.language import (
@@ -186,39 +185,7 @@ def test_data_that_no_row_explains_are_refused() -> None:
     assert np.isfinite(net.chain({"x": [0, 1, 2]}).sweep(2).values["z"]).all()
 
 
-# ---- forward filtering and backward sampling, against all paths written out ----------------------
-
-
-LENGTH, STATE_COUNT, DRAWS = 3, 3, 40_000
-
-
-def small() -> tuple[np.ndarray, np.ndarray]:
-    rng = np.random.default_rng(0)
-    logs = rng.normal(size=(LENGTH, 1, STATE_COUNT))
-    moves = rng.dirichlet(np.ones(STATE_COUNT), (LENGTH, STATE_COUNT))
-    moves[0] = moves[0, 0]
-    return logs, moves.reshape(LENGTH, STATE_COUNT, 1, STATE_COUNT)
-
-
-def exact() -> dict[tuple[int, ...], float]:
-    logs, moves = small()
-    weights = {}
-    for path in product(range(STATE_COUNT), repeat=LENGTH):
-        weight = moves[0, 0, 0, path[0]]
-        for row in range(1, LENGTH):
-            weight *= moves[row, path[row - 1], 0, path[row]]
-        weights[path] = weight * np.exp(sum(logs[row, 0, path[row]] for row in range(LENGTH)))
-    total = sum(weights.values())
-    return {path: weight / total for path, weight in weights.items()}
-
-
-def test_paths_have_their_probabilities() -> None:
-    logs, moves = (np.repeat(a, DRAWS, axis=i) for a, i in zip(small(), (1, 2), strict=True))
-    uniforms = np.random.default_rng(1).random((LENGTH, DRAWS))
-    paths = sample_states(filter_states(logs, moves), moves, uniforms)
-    for path, probability in exact().items():
-        found = np.equal(paths.T, path).all(axis=1).mean()
-        assert abs(found - probability) < 4.5 * np.sqrt(probability / DRAWS)
+# ---- hidden states --------------------------------------------------------------------------------
 
 
 def test_sampling_forward_fails(monkeypatch) -> None:  # type: ignore[no-untyped-def]

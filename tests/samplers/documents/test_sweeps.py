@@ -3,11 +3,10 @@ law is tested in `tests/evidence/test_documents.py`."""
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
+from scipy import stats
 
 from pgbn.samplers.documents.first_layer import count_law
 from pgbn.samplers.documents.scratch import Documents, scratch_for
-from pgbn.samplers.documents.sweeps import hash_documents
 from pgbn.samplers.documents.upper_layers import pack_layers
 from pgbn.training.new_rows import infer
 from pgbn.training.trained import Priors, TrainedNetwork
@@ -66,6 +65,20 @@ def test_without_any_units_the_shares_are_equal():
     model = TrainedNetwork.of_topics((np.full((2, 3), 1 / 3),), np.zeros(2), np.ones(1))
     found = infer(model, np.zeros((1, 3), int), burn_in=0, samples=2)
     np.testing.assert_allclose(found.proportions["theta1"], [[0.5, 0.5]])
+
+
+def test_many_tables_are_shared_out() -> None:
+    """x ~ Pois(θ1), θ1 ~ Gam(s, 1) with s = Σ_k θ2_k ~ Gam(Σ r, 0.1): the posterior of s is an
+    integral in one dimension, and E θ2_k = E[s] r_k / Σ r."""
+    r, x = np.array([20.0, 30.0]), 800
+    priors = Priors(p=(1e9, 1e9), c=(1e9, 1e10))  # the rates are known: 1 and 0.1
+    phi = (np.ones((1, 1)), np.ones((2, 1)))
+    model = TrainedNetwork.of_topics(phi, r, np.array([1.0, 0.1]), priors=priors)
+    found = infer(model, np.array([[x]]), burn_in=50, samples=2000, seed=1, threads=1)
+    s = np.linspace(1.0, 2000.0, 20_000)
+    weight = stats.gamma(r.sum(), scale=10.0).pdf(s) * stats.nbinom(s, 0.5).pmf(x)
+    expected = (s * weight).sum() / weight.sum() * r / r.sum()
+    np.testing.assert_allclose(found["theta2"][0], expected, rtol=0.1)
 
 
 # ---- topics that cannot have a term ----------------------------------------------------
@@ -133,11 +146,3 @@ def test_only_counts_have_room_for_labels(latent: str | None, room: int) -> None
     layers = pack_layers([phi], np.ones(300), (1.0, 1.0, 1.0, 1.0))
     work = scratch_for(0, 3, documents, count_law(latent, 1.0), layers)
     assert work.labels.z.size == room
-
-
-def test_a_document_is_known_by_its_terms_and_counts() -> None:
-    x = sp.csr_array(np.array([[1, 2, 0], [1, 0, 2], [2, 1, 0]]))
-    indptr, indices = x.indptr.astype(np.int64), x.indices.astype(np.int32)
-    out = np.empty(3, np.uint64)
-    hash_documents(0, 0, 3, indptr, indices, x.data.astype(np.int64).view(np.uint64), out)
-    assert len(set(out.tolist())) == 3

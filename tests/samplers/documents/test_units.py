@@ -7,7 +7,7 @@ import pytest
 from numba import njit
 from scipy import special
 
-from pgbn.samplers.documents.units import active_units, draw_units, list_units, mix_units
+from pgbn.samplers.documents.units import active_units, draw_units
 from pgbn.samplers.lanes import aligned
 
 DRAWS = 200_000
@@ -86,20 +86,6 @@ def test_a_layer_with_a_tiny_sum_is_drawn_to_the_end():
     assert 0.1 < tiny.mean() < 0.3
     error = math.sqrt(several.var() / tiny.sum())
     assert abs(several[tiny].mean() - several[~tiny].mean()) < 5 * error
-
-
-@pytest.mark.parametrize("units", [1, 5, 40])
-def test_listed_units_are_mixed(units):
-    rng = np.random.default_rng(units)
-    values = np.zeros(64)
-    values[:units] = rng.gamma(0.1, 1.0, units) + 1e-9
-    values[units] = 1e-30
-    matrix = rng.random((64, 96))
-    active, parts, out = active_units(64), aligned(64), aligned(96)
-    total = list_units(values, parts, active)
-    assert active.number[0] == units
-    mix_units(active, single(matrix.ravel()), 96, out)
-    np.testing.assert_allclose(out * total, values @ matrix, rtol=2e-6)
 
 
 def test_no_layer_is_infinite():

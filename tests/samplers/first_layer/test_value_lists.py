@@ -19,35 +19,9 @@ from pgbn.samplers.first_layer.value_lists import (
     blank_loadings,
     empty_loadings,
     list_large,
-    rebuild_loadings,
 )
 from pgbn.samplers.lanes import pointer
 from pgbn.samplers.random import restart
-
-
-def test_lists_hold_exactly_the_values_above_the_bound():
-    rng = np.random.default_rng(6)
-    n_wk = rng.poisson(0.5, size=(2, 50, 30)).astype(np.int32)  # some have 16 tokens, and parts
-    small = n_wk.sum(axis=2)
-    small[:, ::2] = 0  # less room than the words need: the bound must rise
-    for room in (n_wk.sum(axis=2), small):
-        loadings = draw_loadings(60, n_wk, 0.9, empty_loadings(room, 30, 0.05))
-        for slot in range(100):
-            row = loadings.value.reshape(100, 30)[slot]
-            places = slice(loadings.start[slot], loadings.start[slot] + loadings.length[slot])
-            large = np.flatnonzero(row > loadings.bound[slot])
-            top, high = int(loadings.top[slot]), loadings.high[slot]
-            listed = loadings.topic[places][:top], loadings.topic[places][-(-top // 8) * 8 :]
-            np.testing.assert_array_equal(np.sort(np.concatenate(listed)), large)
-            assert (row[listed[0]] > high).all()
-            assert (row[listed[1]] <= high).all()
-            for topics, first in zip(listed, (0, -(-top // 8) * 8), strict=True):
-                values = loadings.large[places][first : first + topics.size]
-                np.testing.assert_allclose(values, row[topics], rtol=1e-6)
-            assert not loadings.large[places][top : -(-top // 8) * 8].any()
-            end = loadings.start[slot] + (loadings.length[slot] + 7) // 8 * 8
-            assert not loadings.large[places.stop : end].any()
-    assert 0 < (loadings.high > 0.0).sum() < 100
 
 
 def test_lists_forget_what_was_there_before() -> None:
@@ -57,17 +31,6 @@ def test_lists_forget_what_was_there_before() -> None:
         loadings = draw_loadings(key, counts, 0.05, room)
     for start, length in zip(loadings.start, loadings.length, strict=False):
         assert not loadings.large[start + length : start + length + -length % 8].any()
-
-
-def test_lists_follow_from_values_and_bounds():
-    n_wk = np.random.default_rng(7).poisson(0.5, size=(2, 50, 30)).astype(np.int32)
-    drawn = draw_loadings(61, n_wk, 0.9, empty_loadings(n_wk.sum(axis=2), 30, 0.9), quick=False)
-    again = rebuild_loadings(drawn.value, drawn.scale, drawn.bound)
-    np.testing.assert_array_equal(drawn.length, again.length)
-    for old, new, length in zip(drawn.start, again.start, drawn.length, strict=False):
-        for name in ("topic", "large"):
-            here, there = getattr(drawn, name)[old:], getattr(again, name)[new:]
-            np.testing.assert_array_equal(here[:length], there[:length])
 
 
 @njit
