@@ -58,8 +58,19 @@ def _fitted(estimator: NetworkTransformer) -> tuple[dict[str, Any], Group]:
     return content, arrays
 
 
-def _name_features(estimator: NetworkTransformer, content: Mapping[str, Any]) -> None:
-    """How many columns the data of `fit` had and, of a data frame, their names."""
+def _restore(
+    estimator: NetworkTransformer,
+    content: Mapping[str, Any],
+    arrays: Group,
+    vocabulary: Sequence[str] | None = None,
+) -> None:
+    """What any estimator knows after `fit`, from files."""
+    check_form(content, _OF_FITTED)
+    read_sweeps(estimator)
+    estimator._seed = check_seed(content["seed"])
+    if "networks" in content:
+        networks = decode_networks(content["networks"], arrays, vocabulary)
+        estimator.training_ = LayerwiseTraining(networks, content["stopped"])
     estimator.n_features_in_ = content["features"]
     if "feature_names" in content:
         names = content["feature_names"]
@@ -106,19 +117,15 @@ def _decode_estimator(
     _tuple_widths(parameters)
     estimator = known[content["class"]](**parameters)
     if "networks" in content:
-        check_form(content, {**_OF_FITTED, "link": str, "stopped": str})
-        read_sweeps(estimator)
-        networks = decode_networks(content["networks"], files("model"), names)
+        check_form(content, {"link": str, "stopped": str})
+        _restore(estimator, content, files("model"), names)
         name = estimator._width_name
         fixed = content.get("fixed") or fixed_parameters(
             estimator, budgets(name, getattr(estimator, name), 1)
         )
         check_form(fixed, {name: int | Sequence[int], "random_state": int | str | None})
-        _name_features(estimator, content)
-        training = LayerwiseTraining(networks, content["stopped"])
         estimator.link_, estimator._fixed = content["link"], fixed
-        estimator._seed = check_seed(content["seed"])
-        estimator._keep(training)
+        estimator._keep(estimator.training_)
         terms = estimator.components_.shape[1]
         if estimator.n_features_in_ != terms:
             raise StorageError(
@@ -165,17 +172,11 @@ def _decode_transformer(
     estimator = NetworkTransformer(**parameters)
     if fitted is None:
         return estimator
-    check_form(content, _OF_FITTED)
-    read_sweeps(estimator)
     arrays = files("model")
+    _restore(estimator, content, arrays)
     draws, means = under("draws/", arrays), under("means/", arrays)
     _check_kept(estimator, fitted, draws, means, content["features"])
     estimator.network_, estimator.draws_, estimator.means_ = fitted, draws, means
-    estimator._seed = check_seed(content["seed"])
-    _name_features(estimator, content)
-    if "networks" in content:
-        networks = decode_networks(content["networks"], arrays)
-        estimator.training_ = LayerwiseTraining(networks, content["stopped"])
     return estimator
 
 
@@ -185,8 +186,7 @@ def _check_kept(
     """What `fit` leaves: draws of all that the rows share, and means of that and of what stands
     beside the features, for one row."""
     estimator._check(network)
-    columns = next(dim for dim in network[network.observed[0]].axes if dim != estimator.rows)
-    sizes = {columns: features, estimator.rows: 1}
+    sizes = {estimator._columns(network): features, estimator.rows: 1}
     shared = global_nodes(network, [estimator.rows])
     for what, arrays, wanted in (
         ("draws", draws, shared),

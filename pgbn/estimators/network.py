@@ -28,7 +28,6 @@ from pgbn.estimators.parameters import (
     read_executor,
     read_seed,
     read_sweeps,
-    read_workers,
     renaming,
     validate_documents,
 )
@@ -199,9 +198,12 @@ class NetworkTransformer(TransformerMixin, BaseEstimator):
     def _cells(self, network: Network, X: Any, reset: bool = False) -> Cells:
         """X as the data of the observed node, which errors call X."""
         node = only_data_node(network)
-        columns = next(axis for axis in node.axes if axis != self.rows)
-        X = validate_documents(self, X, reset, dims=(self.rows, columns))
+        X = validate_documents(self, X, reset, dims=(self.rows, self._columns(network)))
         return read_array(node, X if node.axes[0] == self.rows else X.T)
+
+    def _columns(self, network: Network) -> str:
+        """The dim of the data that the columns of X are."""
+        return next(dim for dim in network[network.observed[0]].axes if dim != self.rows)
 
     def _sample(self, network: Network, cells: Cells, seed: int, executor: Executor) -> None:
         shared, beside = global_nodes(network, [self.rows]), self._beside(network)
@@ -265,14 +267,25 @@ class NetworkTransformer(TransformerMixin, BaseEstimator):
         return self._flat(name, self._infer(cells, [name])[name])
 
     def _infer(self, cells: Cells, nodes: list[str]) -> Any:
-        network, sweeps = self.network_, read_sweeps(self)
+        network = self.network_
         with warnings.catch_warnings():  # nodes above the draws are left out: that is meant
             warnings.filterwarnings("ignore", "infer: .* left out", PgbnWarning)
             return network.infer(
                 {network.observed[0]: cells}, given=self.draws_, rows=self.rows, nodes=nodes,
-                burn_in=sweeps["burn_in"], samples=sweeps["samples"], seed=self._seed,
-                **read_workers(self),
+                **self._rows(),
             )  # fmt: skip
+
+    def _chain(self) -> dict[str, Any]:
+        """How rows are sampled, by threads of this process."""
+        return read_sweeps(self) | {"seed": self._seed, "threads": read_executor(self).workers}
+
+    def _rows(self) -> dict[str, Any]:
+        """The same where rows are all that is sampled: workers of another memory take part."""
+        found, executor = self._chain(), read_executor(self)
+        if executor.spreads_rows:
+            found["executor"] = executor
+            del found["threads"]
+        return found
 
     def _flat(self, name: str, value: NDArray[np.float64]) -> NDArray[np.float64]:
         """Rows × everything else."""
@@ -311,11 +324,9 @@ class NetworkTransformer(TransformerMixin, BaseEstimator):
         value = np.moveaxis(features.reshape(-1, *shape), 0, axis)
         values = self._values(len(features)) | {name: value}
         observed = self.network_.observed[0]
-        axes = self.network_[observed].axes
-        column = next(dim for dim in axes if dim != self.rows)
-        sizes = {self.rows: len(features), column: self.n_features_in_}
+        sizes = {self.rows: len(features), self._columns(self.network_): self.n_features_in_}
         rates = expected_rates(self.network_, observed, sizes, values)
-        return rates if axes[0] == self.rows else rates.T
+        return rates if self.network_[observed].axes[0] == self.rows else rates.T
 
     def _values(self, rows: int) -> dict[str, NDArray[np.float64]]:
         """The means of the nodes that stand beside the features, for so many rows."""
@@ -345,9 +356,9 @@ class NetworkTransformer(TransformerMixin, BaseEstimator):
         """``draws_`` as ArviZ takes them, with the names of the columns of X as coords (needs the
         extra ``pgbn[arviz]``)."""
         check_is_fitted(self)
-        axes, names = self.network_[self.network_.observed[0]].axes, {}
+        names = {}
         if hasattr(self, "feature_names_in_"):
-            names = {dim: list(self.feature_names_in_) for dim in axes if dim != self.rows}
+            names[self._columns(self.network_)] = list(self.feature_names_in_)
         return kept_tree(self.network_, self.draws_, names)
 
     def __init_subclass__(cls, **options: Any) -> None:

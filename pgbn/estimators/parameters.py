@@ -110,13 +110,6 @@ def read_executor(estimator: Any) -> Executor:
     return executor_of(None if n_jobs == -1 else int(n_jobs))
 
 
-def read_workers(estimator: Any) -> dict[str, Any]:
-    """Where new rows are worked on, as arguments: workers that have a memory of their own, or
-    threads."""
-    executor = read_executor(estimator)
-    return {"executor": executor} if executor.spreads_rows else {"threads": executor.workers}
-
-
 def read_sweeps(estimator: Any) -> dict[str, int]:
     """The sweeps for the hidden units of a document, at most `MOST_SWEEPS`: a stranger's file must
     not keep `transform` busy for ever."""
@@ -137,13 +130,12 @@ def check_settings(estimator: Any) -> None:
         raise DataError("eta=None: give a positive number, or one for each layer")
     check_flag("warm_start", estimator.warm_start)
     check_flag("merge_twins", estimator.merge_twins)
-    if not isinstance(estimator.learning, str) or estimator.learning not in ("gibbs", "minibatch"):
-        raise DataError(f"learning={estimator.learning!r:.60} must be 'gibbs' or 'minibatch'")
+    _one_of("learning", estimator.learning, "gibbs", "minibatch")
     check_integer("batch_size", estimator.batch_size, 1)
     depth = read_depth(estimator)
     if not is_integral(estimator.layer) or not 1 <= estimator.layer <= depth:
         raise DataError(f"layer={estimator.layer!r} must be an integer from 1 to depth={depth}")
-    _check_output(estimator.output)
+    _one_of("output", estimator.output, "layer", "concat")
     read_sweeps(estimator)
     read_executor(estimator)
 
@@ -170,13 +162,13 @@ def read_choice(estimator: Any, layer: int | None, output: str | None) -> tuple[
             f"layer={layer!r}: the network has layers 1 to {depth} (training ended: "
             f"{estimator.training_.stopped})"
         )
-    return int(layer), _check_output(output)
+    return int(layer), _one_of("output", output, "layer", "concat")
 
 
-def _check_output(output: Any) -> str:
-    if not isinstance(output, str) or output not in ("layer", "concat"):
-        raise DataError(f"output={output!r} must be 'layer' or 'concat'")
-    return output
+def _one_of(name: str, value: Any, first: str, second: str) -> str:
+    if not isinstance(value, str) or value not in (first, second):
+        raise DataError(f"{name}={value!r:.60} must be {first!r} or {second!r}")
+    return value
 
 
 @contextmanager

@@ -31,12 +31,10 @@ from pgbn.estimators.parameters import (
     read_choice,
     read_executor,
     read_seed,
-    read_sweeps,
-    read_workers,
     renaming,
     validate_documents,
 )
-from pgbn.evaluation import GroupShares, SyntheticDocuments, Topic
+from pgbn.evaluation import SyntheticDocuments, Topic
 from pgbn.evaluation.inference_data import kept_data
 from pgbn.evaluation.layer_quality import SWEEPS, without_twins
 from pgbn.evaluation.perplexity import mean_log_density
@@ -84,16 +82,6 @@ def _whole(cell: Any) -> Any:
     return cell.encode("utf-8", "replace").decode("utf-8") if isinstance(cell, str) else cell
 
 
-def long_frame(found: GroupShares, name: str) -> Any:
-    """A line for each group and topic."""
-    rows = [
-        (group, int(found.documents[g]), k, found.share[g, k], found.low[g, k], found.high[g, k])
-        for g, group in enumerate(found.groups)
-        for k in range(found.share.shape[1])
-    ]
-    return data_frame(rows, [name, "documents", "topic", "share", "low", "high"])
-
-
 def needed_beside(value: Any, call: str) -> Any:
     """What is asked for beside the documents, or they themselves, refused if it is left out."""
     if value is None:
@@ -110,10 +98,9 @@ class _Columns(TransformerMixin):
         self.layer = None if output == "concat" else layer
 
     def transform(self, X: Any) -> Any:
-        X = validate_documents(self.estimator, X, reset=False)
-        model, settings = self.estimator.training_.deepest, self.estimator._rows()
+        X, settings = self.estimator._documents(X), self.estimator._rows()
         with live(self.estimator.verbose == 1, _KERNELS):
-            rows = infer(model, X, layers=self.layer, units=False, **settings)
+            rows = infer(self.estimator, X, layers=self.layer, units=False, **settings)
         return rows.features(self.layer)
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
@@ -474,13 +461,10 @@ class PGBN(NetworkTransformer):
             )
         return np.asarray(features @ evaluation.project(self.training_.deepest, chosen))
 
-    def _chain(self) -> dict[str, Any]:
-        """How the hidden units of documents are sampled."""
-        return read_sweeps(self) | {"seed": self._seed, "threads": read_executor(self).workers}
-
-    def _rows(self) -> dict[str, Any]:
-        """The same where rows are all that is sampled: workers of another memory take part."""
-        return read_sweeps(self) | {"seed": self._seed} | read_workers(self)
+    def _documents(self, X: Any) -> Any:
+        """New documents, of the terms that it was fitted on."""
+        check_is_fitted(self)
+        return validate_documents(self, X, reset=False)
 
     # ---- scores ---------------------------------------------------------------------
 
@@ -491,9 +475,7 @@ class PGBN(NetworkTransformer):
         X given ``fraction`` of its tokens (document completion). With ``train``, the documents
         that it was fitted on, Φ learns from the seen tokens too: the chain goes on over both, for
         ``transform_burn_in`` and ``transform_samples`` sweeps. The estimator does not change."""
-        check_is_fitted(self)
-        X = validate_documents(self, X, reset=False)
-        settings = self._chain()
+        X, settings = self._documents(X), self._chain()
         if train is not None:
             settings["train"] = validate_documents(self, train, reset=False, name="train")
         if X_held is not None:
@@ -511,8 +493,7 @@ class PGBN(NetworkTransformer):
         check_is_fitted(self)
         if get_link(self.link_).is_counts:
             return -float(np.log(self.perplexity(X)))
-        X = validate_documents(self, X, reset=False)
-        model = self.training_.deepest
+        X, model = self._documents(X), self.training_.deepest
         found = infer(model, X, layers=1, **self._rows())
         return mean_log_density(model, X, found[found.layers[1]])
 
@@ -713,8 +694,7 @@ class PGBN(NetworkTransformer):
         a data frame of class, documents, topic, share, low and high."""
         y = needed_beside(y, "topics_per_class(X, y)")
         check_row_order(X, y=y)
-        found = evaluation.group_shares(self._share_draws(X, layer, draws, interval), y, interval)
-        return long_frame(found, "class")
+        return self._group_frame("class", y, X, layer, draws, interval)
 
     def topics_over_time(
         self,
@@ -730,12 +710,21 @@ class PGBN(NetworkTransformer):
         ones, see `pgbn.evaluation.time_bins`."""
         check_row_order(X, dates=dates)
         periods = evaluation.time_bins(needed_beside(dates, "topics_over_time(X, dates)"), bins)
-        return long_frame(
-            evaluation.group_shares(
-                self._share_draws(X, layer, draws, interval), periods, interval
-            ),
-            "time",
-        )
+        return self._group_frame("time", periods, X, layer, draws, interval)
+
+    def _group_frame(
+        self, name: str, groups: Any, X: Any, layer: int, draws: int, interval: float
+    ) -> Any:
+        """A line for each group and topic."""
+        shares = self._share_draws(X, layer, draws, interval)
+        found = evaluation.group_shares(shares, groups, interval)
+        columns = (found.share, found.low, found.high)
+        rows = [
+            (group, int(found.documents[g]), k, *(column[g, k] for column in columns))
+            for g, group in enumerate(found.groups)
+            for k in range(found.share.shape[1])
+        ]
+        return data_frame(rows, [name, "documents", "topic", "share", "low", "high"])
 
     def effects(
         self,
@@ -762,10 +751,6 @@ class PGBN(NetworkTransformer):
             for k in range(found.mean.shape[1])
         ]
         return data_frame(rows, ["term", "topic", "effect", "sd", "low", "high"])
-
-    def _documents(self, X: Any) -> Any:
-        check_is_fitted(self)
-        return validate_documents(self, X, reset=False)
 
     def _share_draws(self, X: Any, layer: int, draws: int, interval: float) -> NDArray[np.float64]:
         interval_of(interval)  # refused before anything is drawn
