@@ -1,7 +1,7 @@
-"""An observed node cell by cell: its slots, its log density and draws of it at whole rows.
+"""An observed node cell by cell: its slots, its log density and draws of complete rows.
 
-The data are rows × columns (`Cells`). What is asked for a block of rows is computed for this block
-alone, so that an array of all documents × terms never exists unless somebody wants it.
+The data are rows × columns (`Cells`). The computation for a block of rows covers this block alone.
+An array of all documents × terms exists only if the caller asks for it.
 """
 
 from __future__ import annotations
@@ -78,8 +78,8 @@ class ByCell:
         return whole_rows(self.node.axes, self.shape, start, stop, values)
 
     def log_density(self, cells: Cells) -> NDArray[np.float64]:
-        """log p(x) of every cell; of a node that sums up along its last dim, with whole rows given,
-        log p of every row."""
+        """log p(x) of every cell. If the node sums along its last dim and the cells are complete
+        rows, log p of every row."""
         value = cells.values.astype(np.float64)
         slots = self.slots(cells)
         with np.errstate(divide="ignore"):
@@ -90,11 +90,11 @@ class ByCell:
         return np.asarray(table.sum(axis=1) + gammaln(value.reshape(table.shape).sum(axis=1) + 1.0))
 
     def generate(self, key: int, start: int, stop: int, data: Cells | None) -> NDArray[Any]:
-        """New data for some rows, (rows, columns), as these rows are given the program's values.
-        ``data`` bring what the node takes from them, as Mult(N, p) its N."""
+        """New data for some rows, (rows, columns), drawn given the program's values. ``data``
+        supply what the node reads from its data, for example N of Mult(N, p)."""
         cells, shape = self.block(start, stop, data), (1, 1, stop - start, self.columns)
         slots: dict[str, Any] = {slot: v.reshape(shape) for slot, v in self.slots(cells).items()}
-        for slot in slots:  # what is one number a row is given as one
+        for slot in slots:  # a slot with one number per row is passed as such
             if self.node.axes and self.node.axes[-1] not in self.node.slot_axes(slot):
                 slots[slot] = slots[slot][..., :1]
         if data is not None:
@@ -137,8 +137,9 @@ def averaged_nodes(network: Network, name: str, slot: str) -> list[str]:
 
 
 def mixed_gamma(network: Network, name: str, slot: str) -> str | None:
-    """The gamma node, if there is one, in which a slot is linear: the slot is then μ + Σ_k w_k θ_k,
-    whose law given the counts is known. Of several, the first that is in most terms."""
+    """The gamma node, if there is one, in which a slot is linear. The slot is then μ + Σ_k w_k θ_k,
+    whose law given the counts has a closed form. If there are several, the first of those in most
+    terms."""
     terms = network.wiring.polynomials[name, slot].terms
     most, chosen = 0, None
     for each in averaged_nodes(network, name, slot):  # one factor of a term at most
@@ -153,9 +154,9 @@ class ConditionalMeans:
     """The parameters and means of some nodes of a program given its counts: Rao–Blackwell.
 
     With the counts z given, E[φ_vk | z] = (η + n_vk) / Σ_v (η + n_vk) and E[θ_kj | z, rest] =
-    (a_kj + m_kj) / (c_j + q_j). A rate that is linear in each of several nodes has the product of
-    their means as its mean where, given z and the rest, the nodes are independent: none of their
-    draws reads another of them.
+    (a_kj + m_kj) / (c_j + q_j). A rate may be linear in each of several nodes. Its mean is the
+    product of their means if the nodes are independent given z and the rest: none of their draws
+    reads another of them.
     """
 
     def __init__(self, program: Program, names: list[str]) -> None:
@@ -182,7 +183,7 @@ class ConditionalMeans:
 
     @contextmanager
     def in_place(self) -> Iterator[None]:
-        """While it lasts, the program has the means in place of the values of the nodes."""
+        """A context in which the program has the means in place of the values of the nodes."""
         values, before = self.program.values, dict(self.program.values)
         means = {}
         for name in self.names:

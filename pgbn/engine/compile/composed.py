@@ -1,8 +1,8 @@
 """The steps of a sweep as compositions of rules: the reference for every kernel.
 
-Upward, a node draws the counts that its rules and its link tell, and shares them out among the
+Upward, a node draws the counts that its rules and its link define, and shares them out among the
 factors in its slots. Downward, a node is drawn from its own family with the parameters that its
-draw rule gives.
+draw rule returns.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ from pgbn.samplers.random import Stream, stream_key
 
 
 def posterior_of(program: Program, node: Node) -> Callable[..., Mapping[str, Any]]:
-    """The function that gives the new slots of a node by its draw rule, checked. What it is given
-    by name is added to what the rule reads."""
+    """The function that returns the new slots of a node by its draw rule, checked. Its keyword
+    arguments are added to the quantities that the rule reads."""
     posterior = program.wiring.draws[node.name].posterior
     arguments = {name: program.quantity(node, name).get for name in signature(posterior).parameters}
     received, slots = program.received_from(node.name), tuple(node.slots())
@@ -46,8 +46,8 @@ def posterior_of(program: Program, node: Node) -> Callable[..., Mapping[str, Any
 def check_posterior(
     node: Node, slots: Collection[str], updated: Any, received: tuple[str, ...] = ()
 ) -> None:
-    """Reject what is no parameters of a node: a draw rule returns new values of its ``slots``, made
-    from the evidence that it ``received`` by other rules."""
+    """Reject a result of a draw rule that is no set of parameters. The rule returns new values of
+    its ``slots``, made from the evidence that it ``received`` from other rules."""
     rule = f"{node.name}: the draw rule of {type(node).__name__}"
     if not isinstance(updated, Mapping):
         raise NetworkError(
@@ -72,7 +72,7 @@ def check_posterior(
             others = (
                 f", or the rule for {' or '.join(dict.fromkeys(received))}," if received else ""
             )
-            real = f" (a slot that may be negative, as a mean, stands in real_slots = ({slot!r},))"
+            real = f" (a slot that may be negative, as a mean, belongs in real_slots = ({slot!r},))"
             raise NetworkError(
                 f"{rule} returned the negative value {least:g} for {slot!r}; has it{others} a "
                 f"wrong sign?{real if is_own(type(node)) else ''}"
@@ -83,8 +83,8 @@ def check_posterior(
 
 
 def _drawing(program: Program, node: Node) -> Callable[..., None]:
-    """The function that draws a latent node from its own family, given a stream and what is added
-    to what its rule reads."""
+    """The function that draws a latent node from its own family, given a stream and quantities that
+    are added to those its rule reads."""
     posterior, name = posterior_of(program, node), node.name
     slots = {slot: program.slot(name, slot).get for slot in node.slots()}
     shape, values = program.shape[name], program.values
@@ -111,15 +111,15 @@ def draw_step(program: Program, task: Draw) -> Run | None:
 def completed_draw(program: Program, task: Draw) -> Run:
     """The draw of proportions φ whose exposure is not the same for all entries.
 
-    What φ receives is λ^n e^{−Σ_v q_v φ_v}. With pseudo-counts y_v ~ Pois((q̄ − q_v) φ_v) and
+    φ receives the evidence λ^n e^{−Σ_v q_v φ_v}. With pseudo-counts y_v ~ Pois((q̄ − q_v) φ_v) and
     q̄ = max_v q_v,
 
         p(φ, y) ∝ ∏_v φ_v^{η_v − 1 + n_v + y_v} · e^{−q̄ Σ_v φ_v},
 
     in which Σ_v φ_v = 1: given y the draw is that of a constant exposure, Dir(η + n + y). The
-    pseudo-counts are drawn given the present φ and forgotten at once, one for every entry of φ,
-    whatever the exposure is made of: masks, size factors of terms, gates. What is latent in it is
-    drawn elsewhere, and never sees them.
+    pseudo-counts are drawn given the present φ, one for every entry, and forgotten at once. The
+    exposure may come from masks, size factors of terms or gates. Its latent parts are drawn
+    elsewhere and never see the pseudo-counts.
     """
     name, values = task.node.name, program.values
     draw, exposure = _drawing(program, task.node), program.exposure(name)
@@ -208,11 +208,11 @@ def data_step(program: Program, task: DataCounts) -> Run:
 
 
 class LatentCounts:
-    """The step that draws the counts behind data: what a link draws where data are not counts, and
-    what is imputed where cells are missing.
+    """The step that draws the counts behind data. A link draws them if the data are not counts;
+    they are imputed at missing cells.
 
-    ``rates`` gives the rates of cells, ``share`` hands the counts to the factors of the rate. So
-    many cells have one stream (``width``): the link is quicker where they are many.
+    ``rates`` gives the rates of cells, ``share`` passes the counts to the factors of the rate.
+    ``width`` cells share one stream: the link is faster with more of them.
     """
 
     def __init__(
@@ -225,7 +225,8 @@ class LatentCounts:
         assert link is not None
         self.program, self.node, self.slot, self.function = program, node, link.slot, link.counts
         self.rates, self.share = rates, share
-        # Rows that are known by their content draw cell by cell: no cells of two rows together.
+        # Rows that are identified by their content draw cell by cell: no cells of two rows
+        # together.
         self.width = 1 if isinstance(program.executor, ContentKeyed) else width
         self.needed = tuple(signature(link.counts).parameters) if link.counts else ()
         self.splitters = {
@@ -238,7 +239,7 @@ class LatentCounts:
         name, cells = self.node.name, self.program.cells[self.node.name]
         counts = self.program.latent_counts[name] = self.draw(key, cells)
         self.share(key, cells, counts)
-        if cells.missing is not None:  # a missing cell says nothing to the other slots
+        if cells.missing is not None:  # a missing cell is no evidence for the other slots
             counts = np.where(cells.missing, 0, counts)
         for other, part in self.splitters.items():
             part.deliver(self.node, other, key, part.cells(stream_key(key, 4), cells, counts))
@@ -281,7 +282,7 @@ class LatentCounts:
         return flat.reshape(1, 1, -1, self.width)
 
     def _exposure(self, cells: Cells) -> Any:
-        """The exposure q that the rule for the slot tells, at every cell: x ~ Pois(q · rate)."""
+        """The exposure q from the rule for the slot, at every cell: x ~ Pois(q · rate)."""
         program, node = self.program, self.node
         rule = program.wiring.rules.get((node.name, self.slot))
         exposure = 1.0 if rule is None else rule.exposure

@@ -108,7 +108,7 @@ def kernel_step(program: Program, task: Draw) -> Run | None:
 
 
 def _check_drawn(program: Program, node: Node, drawn: Any) -> None:
-    """Reject what is no value of a node."""
+    """Reject an array that is no value of a node."""
     rule, shape = (
         f"{node.name}: the kernel rule of {type(node).__name__}",
         program.shape4[node.name],
@@ -130,7 +130,8 @@ def _check_drawn(program: Program, node: Node, drawn: Any) -> None:
 
 
 class ConditionalDensity:
-    """ln p(value | slots) + Σ_children ln p(child | value, …), beside a node, up to a constant.
+    """ln p(value | slots) + Σ_children ln p(child | value, …), aligned with a node, up to a
+    constant.
 
     One number for every entry: summed over the simplex of the node and over the axes ``coupled``,
     along which its entries are not independent given the rest; there the array has size 1.

@@ -1,9 +1,9 @@
 """Labelled arrays, and sums of products of them: from the wiring's `SumProduct` to a function.
 
 Every array has the replicate axis first (size R, or 1 for constants) and then one axis for each of
-its dims. Beside a node, arrays are 4-d: (replicate, d1, d2, d3), the node's dims in storage order
-filled up with ones on the left, so that they broadcast as in numpy. A node of more than three dims
-has an axis for each.
+its dims. An array that is *aligned with a node* is 4-d: (replicate, d1, d2, d3). These are the
+node's dims in storage order, filled up with ones on the left, so that arrays broadcast as in numpy.
+A node with more than three dims has an axis for each.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ Shape4 = tuple[int, ...]  # of 4 axes, or more where a node has more than three 
 class Labelled:
     """An array to be computed when it is read: ``get()`` gives (R or 1, *dims).
 
-    `align` brings it beside a node: ``get()`` then gives 4 axes or a number. ``value`` is set for a
+    `align` aligns it with a node: ``get()`` then gives 4 axes or a number. ``value`` is set for a
     plain number.
     """
 
@@ -58,8 +58,8 @@ Reader = Callable[[Operand], Labelled]
 
 
 class PartSizes(dict[str, int]):
-    """Sizes for a part of the rows along a plate. ``whole`` are those for all rows: how a sum is
-    made, on which its last bits depend, goes by these."""
+    """Sizes for a part of the rows along a plate. ``whole`` are the sizes for all rows. They decide
+    how a sum is made, on which its last bits depend."""
 
     def __init__(self, whole: Mapping[str, int], plate: str, rows: int) -> None:
         super().__init__(whole)
@@ -83,7 +83,7 @@ def storage_order(wiring: Wiring, node: Node) -> tuple[str, ...]:
 
 
 def shape4(dims: tuple[str, ...], sizes: Mapping[str, int], replicates: int) -> Shape4:
-    """The shape beside a node with these dims."""
+    """The shape of arrays that are aligned with a node with these dims."""
     return (replicates, *(1,) * (3 - len(dims)), *(sizes[dim] for dim in dims))
 
 
@@ -104,7 +104,7 @@ def spread(
 
 
 def align(labelled: Labelled, dims: tuple[str, ...], sizes: Mapping[str, int]) -> Labelled:
-    """The array beside a node with storage ``dims``."""
+    """The array, aligned with a node with storage ``dims``."""
     if labelled.value is not None:
         value = labelled.value
         return replace(labelled, get=lambda: value)
@@ -115,7 +115,7 @@ def align(labelled: Labelled, dims: tuple[str, ...], sizes: Mapping[str, int]) -
 
 
 def added(parts: Sequence[Labelled]) -> Labelled:
-    """The sum of arrays beside one node, added from left to right."""
+    """The sum of arrays that are aligned with one node, added from left to right."""
     if len(parts) == 1:
         return parts[0]
     numbers = [part.value for part in parts if part.value is not None]
@@ -165,10 +165,10 @@ def before_and_after(
 
 
 def _sum_pairs(mask: PairMask, inner: str, part: Labelled) -> Labelled:
-    """Σ_{i<j} a_i b_j = Σ_j b_j A_{j−1},  A_j = a_1 + … + a_j: of ``part``, which has the dim
-    ``inner``, the sum of the entries that are in the relation with each of the other dim.
+    """Σ_{i<j} a_i b_j = Σ_j b_j A_{j−1},  A_j = a_1 + … + a_j. ``part`` has the dim ``inner``. For
+    each entry of the other dim, the entries of ``part`` in the relation with it are summed.
 
-    The sum of all less the own entry would cancel.
+    Subtracting the own entry from the sum of all would lose digits.
     """
     get, axis = part.get, 1 + part.dims.index(inner)
     outer = mask.dims[0] if inner == mask.dims[1] else mask.dims[1]
@@ -230,7 +230,7 @@ class Products:
 
     def __init__(self, read: Reader, sizes: Mapping[str, int], executor: Executor = SERIAL) -> None:
         self.read, self.sizes, self.executor = read, sizes, executor
-        # the sizes by which it is decided how a sum is made
+        # the sizes that decide how a sum is made
         self.whole = sizes.whole if isinstance(sizes, PartSizes) else sizes
 
     def compile(self, product: SumProduct) -> Labelled:
@@ -263,7 +263,7 @@ class Products:
         return replace(found, get=lambda: found.get() * coefficient)
 
     def _product(self, parts: list[Labelled], summed: tuple[str, ...], real: bool) -> Labelled:
-        """Σ_summed Π parts. What is not ``real`` is positive: kernels leave zeros out."""
+        """Σ_summed Π parts. Parts that are not ``real`` are positive: kernels skip zeros."""
         if len(parts) == 1:
             return self._sum_out(parts[0], summed)
         if len(parts) == 2 and len(summed) == 1:
@@ -290,8 +290,8 @@ class Products:
         self, product: SumProduct, special: Operand, dim: str,
         combine: Callable[[Labelled], Labelled],
     ) -> Labelled:  # fmt: skip
-        """The product in which all that varies along ``dim`` is multiplied first and, with the
-        ``special`` operand, becomes one array by ``combine``."""
+        """The product in which all parts that vary along ``dim`` are multiplied first. ``combine``
+        then makes one array of this product and the ``special`` operand."""
         others = [operand for operand in product.operands if operand is not special]
         inner = tuple(operand for operand in others if dim in operand.dims)
         outer = tuple(operand for operand in others if dim not in operand.dims)
@@ -326,7 +326,7 @@ class Products:
             summed = tuple(dim for dim in product.summed if dim != alone[0])
             return self.compile(replace(product, operands=(vector, *others), summed=summed))
         if column is None or any(set(sparse.dims) <= set(other.dims) for other in others):
-            # made when it is read: of data by cells nobody reads it
+            # made when it is read: nobody reads it if data are cells
             array = cache(lambda: np.asarray(sparse.value.toarray())[None])
             dense = Precomputed(dims=sparse.dims, made=Labelled(array, sparse.dims, 1))
             return self.compile(replace(product, operands=(dense, *others)))
@@ -376,8 +376,8 @@ class Products:
         return _einsum(parts, (dim,))
 
     def _folded(self, parts: list[Labelled]) -> list[Labelled]:
-        """The same product of fewer parts, two if that can be: a part whose dims another one has
-        all is multiplied into it first. Σ_j m_jv s_j θ_jk is then a product of two matrices."""
+        """The same product of fewer parts, two if possible: a part is first multiplied into another
+        one that has all its dims. Σ_j m_jv s_j θ_jk is then a product of two matrices."""
         parts = sorted(parts, key=lambda part: self._entries([part]))
         for small in parts[:-1]:
             large = next((p for p in parts if p is not small and {*small.dims} <= {*p.dims}), None)
@@ -435,7 +435,7 @@ def _last(part: Labelled, dim: str) -> Labelled:
 
 
 def _row_sums(value: Any, executor: Executor) -> Any:
-    """Σ over the last axis: many rows on all threads, and block by block where they are not to be
+    """Σ over the last axis: many rows use all threads, and go block by block if they should not be
     in memory all at once."""
     lines = value.reshape(-1, value.shape[-1]) if value.flags.c_contiguous and value.size else None
     if lines is None or (value.dtype != np.float64 and value.dtype.kind != "i"):

@@ -1,6 +1,6 @@
 """The program: the arrays of a network for given sizes, and functions that read them.
 
-`Arrays` is what a chain holds: values and counts. `Program` gives slots, counts and exposures as
+`Arrays` is the state of a chain: values and counts. `Program` gives slots, counts and exposures as
 functions on them; `pgbn.engine.plan` makes the steps of a sampler from these.
 """
 
@@ -62,7 +62,7 @@ if TYPE_CHECKING:
     from pgbn.engine.shards.driver import ShardDriver
 
 
-# ---- what is held -------------------------------------------------------------------------------
+# ---- the arrays of a chain ----------------------------------------------------------------------
 
 
 _MOST = 32  # arrays that are remembered; older ones are left to those who hold them
@@ -79,10 +79,10 @@ _UNUSED = _references([np.empty(0)])[0]
 class Pool:
     """A source of arrays like ``make``, which is `numpy.empty` or what an executor has for it.
 
-    A sweep makes large arrays and drops as many. The system takes their memory back and hands it
-    out again page by page, cleared: up to a sixth of the time of a deep sweep. A pool remembers the
-    arrays that it gave out, and gives one out again when nobody refers to it any more. Whoever
-    looks at an array, or at a part of it, holds a reference: nothing that can be seen is
+    A sweep makes large arrays and drops as many. The system takes their memory back and returns it
+    page by page, cleared. This takes up to a sixth of the time of a deep sweep. A pool remembers
+    the arrays that it gave out, and gives one out again when nobody refers to it any more. Every
+    reader of an array, or of a part of it, has a reference, so that no visible array is
     overwritten.
     """
 
@@ -117,8 +117,8 @@ class Arrays:
         shared: Collection[str] = (),
         indexes: Mapping[str, NDArray[np.int64]] | None = None,
     ) -> None:
-        """``shared`` are nodes whose one value all replicates read; ``indexes`` the numbers of
-        categories, (R, *dims), where each replicate has its own."""
+        """``shared`` are nodes with one value that all replicates read. ``indexes`` are the numbers
+        of categories, (R, *dims), if each replicate has its own."""
         self.network, self.wiring, self.cells = network, network.wiring, dict(cells)
         self.sizes, self.replicates, self.executor = sizes, replicates, executor
         self.indexes = {n: a[None] for n, a in network.indexes.items()} | dict(indexes or {})
@@ -134,7 +134,7 @@ class Arrays:
         self.counts: MutableMapping[tuple[str, str], NDArray[Any]] = {}  # integers
         self.latent_counts: MutableMapping[str, NDArray[np.int64]] = {}
         self.drawn: MutableMapping[tuple[str, str], NDArray[np.float64]] = {}
-        self.shards: ShardDriver | None = None  # those who work on rows, where others do
+        self.shards: ShardDriver | None = None  # the workers that have the rows, if there are any
         self.first_layers: dict[str, FirstLayer] = {}  # samplers of observed nodes, by name
         self._views: dict[tuple[Any, ...], View] = {}
         self._exposures: dict[str, Labelled] = {}
@@ -150,19 +150,19 @@ class Arrays:
         return Stream(key, shape, self.executor_for(stored), axes if len(axes) > 1 else axes[0])
 
     def executor_for(self, dims: Iterable[str]) -> Executor:
-        """What works on an array of some dims: one without rows is in memory."""
+        """The executor for an array of some dims: an array without rows is in memory."""
         return self.executor if self._row_dims.intersection(dims) else self.executor.local
 
     def view(self, lookups: tuple[Lookup, ...], stored: tuple[str, ...]) -> View:
-        """What is seen of an array of the dims ``stored`` through categories."""
+        """The view of an array of the dims ``stored`` through categories."""
         if (lookups, stored) not in self._views:
             self._views[lookups, stored] = View(lookups, stored, self.sizes, self.indexes)
         return self._views[lookups, stored]
 
     def keep_counts(self, child: str, factor: Factor, counts: NDArray[Any], told: set[str]) -> None:
-        """Keep the counts that ``child`` gives to a factor of its slot; what was read through
-        categories receives them entry by entry. ``told`` are the nodes that the child gave counts
-        before in this step, to which these are added."""
+        """Keep the counts that ``child`` gives to a factor of its slot. A factor that was read
+        through categories receives them entry by entry. ``told`` are the nodes that have counts
+        from the child in this step already: the new counts are added."""
         name = factor.name
         if factor.lookups:
             counts = self.view(factor.lookups, self.storage[name]).counts(counts)
@@ -174,8 +174,8 @@ class Arrays:
         self._totals[name, dim] = (ref(self.values[name]), total)
 
     def known_only(self, node: Node, slot: str, result: Any) -> Any:
-        """What a rule passes to a slot, with 0 at the cells whose data are missing: imputed counts
-        speak to the slot that they come from, and to no other."""
+        """The message of a rule to a slot, with 0 at the cells whose data are missing. Imputed
+        counts are evidence for the slot that they come from, and for no other."""
         cells = self.cells.get(node.name)
         if cells is None or cells.missing is None:
             return result
@@ -185,11 +185,11 @@ class Arrays:
         return np.where(cells.dense(cells.missing).reshape(self.shape4[node.name]), 0, result)
 
     def is_in_time(self, name: str) -> bool:
-        """Whether a node depends on its own row before."""
+        """Whether a node depends on its own previous row."""
         return self.wiring.connections.time_dim(name) is not None
 
 
-# ---- the sizes of all dims, and whether what has them fits into memory --------------------------
+# ---- the sizes of all dims, and whether arrays of these sizes fit into memory -------------------
 
 
 _ENTRY = 26  # bytes of an entry without rows: two values, a count, its level and place in lists
@@ -234,11 +234,11 @@ def complete_sizes(
     for _, lookup in lookups:
         _add_rows(network, lookup, every)
     known = -1
-    while len(every) > known:  # a size that was found may tell others
+    while len(every) > known:  # a size that was found may determine others
         known = len(every)
         for name, factor in factors:
             _add_sizes(every, name, factor)
-    lookups.sort(key=lambda pair: -int(network.indexes[pair[1].name].max()))  # the largest tells
+    lookups.sort(key=lambda pair: -int(network.indexes[pair[1].name].max()))  # the largest decides
     for factor, lookup in lookups:
         _add_entries(network, factor, lookup, every)
     for dim in network.dims:
@@ -250,7 +250,7 @@ def complete_sizes(
 
 
 def _add_rows(network: Network, lookup: Lookup, every: dict[str, int]) -> None:
-    """The sizes of the dims of categories, which their numbers tell."""
+    """The sizes of the dims of categories, which follow from their numbers."""
     name, array = lookup.name, network.indexes.get(lookup.name)
     if array is None:
         raise DataError(
@@ -266,7 +266,7 @@ def _add_rows(network: Network, lookup: Lookup, every: dict[str, int]) -> None:
 
 
 def _add_entries(network: Network, factor: Factor, lookup: Lookup, every: dict[str, int]) -> None:
-    """The number of entries that categories name; if nothing else tells it, the largest number."""
+    """The number of entries that categories name: the largest number if it is not given."""
     named = int(network.indexes[lookup.name].max()) + 1
     entries = every.setdefault(lookup.dim, named)
     if factor.constant is not None:
@@ -279,8 +279,8 @@ def _add_entries(network: Network, factor: Factor, lookup: Lookup, every: dict[s
 
 
 def _add_sizes(every: dict[str, int], name: str, factor: Factor) -> None:
-    """What a factor in a slot of a node says about sizes: those of a constant array, and that two
-    names of a dim, or the two dims of pairs, have one size."""
+    """The sizes that follow from a factor in a slot of a node: those of a constant array. Two names
+    of a dim, and the two dims of pairs, have the same size."""
     if factor.constant is not None:
         shape = dict(zip(factor.entries or factor.dims, factor.constant.shape, strict=True))
         through = {dim for lookup in factor.lookups for dim in lookup.dims}
@@ -311,8 +311,8 @@ def check_fits(
 ) -> None:
     """Reject sizes at which the values and counts of the nodes would not fit into memory.
 
-    ``data``: the observed nodes are drawn, as whole arrays. ``argument`` is what the user gave.
-    ``rows_in``: of what has rows, so many bytes are in memory at a time.
+    ``data``: the observed nodes are drawn, as complete arrays. ``argument`` is the user's argument.
+    ``rows_in`` is the number of bytes of arrays with rows that are in memory at a time.
     """
     if rows_in is not None:
         beside = bytes_beside_rows(network, sizes)
@@ -334,8 +334,8 @@ def check_fits(
 
 
 def bytes_beside_rows(network: Network, sizes: Mapping[str, int]) -> int:
-    """What a chain has in memory beside the rows that an executor keeps elsewhere: the values and
-    counts of what all rows share, and a few numbers for each row and layer."""
+    """The memory of a chain without the rows that an executor keeps elsewhere: the values and
+    counts that all rows share, and a few numbers for each row and layer."""
     rows = {dim for name in network.observed for dim in network.nodes[name].axes[:1]}
     shared = beside = 0
     for name in network.latent:
@@ -347,7 +347,7 @@ def bytes_beside_rows(network: Network, sizes: Mapping[str, int]) -> int:
     return _ENTRY * shared + _ROW * beside
 
 
-# ---- what is compiled ---------------------------------------------------------------------------
+# ---- the compiled functions ---------------------------------------------------------------------
 
 
 class Program(Arrays):
@@ -367,7 +367,7 @@ class Program(Arrays):
         return self.product(reduce_product(term.coefficient, operands, term.contracted))
 
     def wants(self, factor: Factor) -> bool:
-        """Whether a factor is to be told its counts; those of an operation go to its value."""
+        """Whether a factor receives its counts; those of an operation go to its value."""
         receiving = self.wiring.sources
         if factor.through is None:
             return factor.name in receiving
@@ -393,8 +393,8 @@ class Program(Arrays):
         return Products(self.read, self.sizes, rows).compile(product)
 
     def _node_total(self, product: SumProduct, operand: NodeValue) -> Labelled:
-        """A node summed over dims. The sum is kept until the node is drawn again: what is summed
-        is asked for twice, as the shape of one node and in the exposure of another."""
+        """A node summed over dims. The sum is kept until the node is drawn again. It is needed
+        twice: as the shape of one node and in the exposure of another."""
         once = replace(product, coefficient=1.0, repeated=())
         total = Products(self.read, self.sizes, self.executor_for(operand.dims)).compile(once)
         own = dict(zip(operand.dims, operand.own_dims, strict=True))
@@ -420,13 +420,13 @@ class Program(Arrays):
 
         return Labelled(get, dims, self.replicates)
 
-    # ---- beside a node: a slot, and what the node receives -------------------------------------
+    # ---- aligned with a node: a slot, and the evidence that the node receives ------------------
 
     def _align(self, node: str, labelled: Labelled) -> Labelled:
         return align(labelled, self.storage[node], self.sizes)
 
     def slot(self, name: str, slot: str) -> Labelled:
-        """The value of a slot beside its node."""
+        """The value of a slot, aligned with its node."""
         products = self.wiring.exposures.named_sum(slot, self.network.nodes[name], ())
         return added([self._align(name, self.product(product)) for product in products])
 
@@ -440,8 +440,8 @@ class Program(Arrays):
         return self._exposures[name]
 
     def through(self, source: Source, products: Iterable[SumProduct]) -> list[Labelled]:
-        """What comes through a source, beside the node that receives it: the factor of a term names
-        the dims as the child does, the node has names of its own for them."""
+        """The evidence from a source, aligned with the node that receives it. The factor of a term
+        names the dims as the child does; the node may name them differently."""
         received = self.received_through(source, products)
         return [self._align(source.factor.name, each) for each in received]
 
@@ -462,7 +462,7 @@ class Program(Arrays):
         """The count that a node receives, from all sources."""
         parts: list[Labelled] = []
         children: dict[str, None] = {}
-        for source in self.wiring.sources.get(name, ()):  # what is given receives nothing
+        for source in self.wiring.sources.get(name, ()):  # a given node receives nothing
             if source.is_delivered:
                 children[source.child.name] = None
             else:
@@ -473,7 +473,7 @@ class Program(Arrays):
         return added(parts)
 
     def _delivered(self, child: str, name: str) -> NDArray[np.int64]:
-        """The counts that a child's step gave to a node, beside the node."""
+        """The counts that a child's step gave to a node, aligned with the node."""
         return self.counts[child, name].reshape(self.shape4[name])
 
     def received_from(self, name: str) -> tuple[str, ...]:
@@ -482,7 +482,7 @@ class Program(Arrays):
         return tuple(f"{type(s.child).__name__}.{s.slot} of {s.child.name}" for s in sources)
 
     def quantity(self, node: Node, name: str) -> Labelled:
-        """What a rule may name: value, count, exposure or a slot, beside the node."""
+        """A quantity for a rule: value, count, exposure or a slot, aligned with the node."""
         own, shape, data = node.name, self.shape4[node.name], isinstance(node, Observed)
         if name == "exposure":
             return self.exposure(own)
@@ -500,10 +500,10 @@ class Program(Arrays):
 
         return Labelled(get, self.storage[own], self.replicates)
 
-    # ---- what a node passes to its slots -------------------------------------------------------
+    # ---- messages of a node to its slots -------------------------------------------------------
 
     def unaligned(self, node: Node, aligned: Labelled) -> Labelled:
-        """What is beside a node, as an array of the dims that it has."""
+        """An array that is aligned with a node, as an array of the dims that it has."""
         dims = tuple(dim for dim in self.storage[node.name] if dim in aligned.dims)
         shape = (aligned.replicates, *(self.sizes[dim] for dim in dims))
         get = aligned.get
@@ -525,7 +525,7 @@ class Program(Arrays):
     def computed(
         self, child: Node, slot: str, function: Callable[..., Any], names: tuple[str, ...]
     ) -> Labelled:
-        """What a function of a rule for a slot makes from the quantities that it names."""
+        """The result of a rule's function for a slot, from the quantities that it names."""
         parts = {name: self.quantity(child, name) for name in names}
         total = added(list(parts.values()))  # varies along the same dims
         along = {d: self.sizes[d] if d in total.dims else 1 for d in self.storage[child.name]}
@@ -576,7 +576,7 @@ def _constant(operand: ConstantArray, program: Program) -> Labelled:
 
 @read_operand.register(PairMask)
 def _mask(operand: PairMask, program: Program) -> Labelled:
-    # made when it is read: where pairs are many, nobody reads it
+    # made when it is read: nobody reads it if there are many pairs
     return Labelled(cache(lambda: mask_of(operand, program.sizes)), operand.dims, 1)
 
 
@@ -625,8 +625,8 @@ def _count(operand: RuleCount, program: Program) -> Labelled:
 
 @read_operand.register(RuleExposure)
 def _exposure(operand: RuleExposure, program: Program) -> Labelled:
-    """What is passed on is kept until one of the nodes that it is made of is drawn again: that of
-    a layer is asked for by all layers above it."""
+    """The array is kept until one of the nodes that it is made of is drawn again. All layers above
+    a layer ask for its array."""
     child, values = program.network.nodes[operand.name], program.values
     found = program.rule_exposure(child, operand.slot)
     reads = program.wiring.reads.of_exposure(child, operand.slot)

@@ -1,8 +1,8 @@
-"""Draws of what stands in linear predictors, from the quadratic forms that it receives.
+"""Draws of nodes in linear predictors, from the quadratic forms that they receive.
 
-Every cell of a child tells exp(κψ − ½ωψ²) about its predictor ψ = Σ_d g_d x_d + rest. Beside a node
-x, dims along which it is drawn jointly are D, its others B; the cells of a child that belong to
-one entry of B are C:
+Every cell of a child sends the evidence exp(κψ − ½ωψ²) about its predictor ψ = Σ_d g_d x_d + rest.
+D are the dims along which a node x is drawn jointly, B its other dims. The cells of a child that
+belong to one entry of B are C:
 
     A[b] = Σ_c ω_bc g_bc g_bcᵀ,    b[b] = Σ_c (κ_bc − ω_bc rest_bc) g_bc,
 
@@ -35,7 +35,7 @@ Get = Callable[[], NDArray[np.float64]]
 
 @maker("linear", SlotCounts)
 def predictor_step(program: Program, task: SlotCounts) -> Run:
-    """The function that draws what a node tells about its predictor: nothing is shared out."""
+    """The function that draws the evidence of a node about its predictor: nothing is shared out."""
     node, slot = task.node, task.slot
     rule = program.wiring.rules[node.name, slot]
     count, shape = rule.count, program.shape4[node.name]
@@ -95,7 +95,7 @@ class _Layout:
         self.size = prod(self.sizes[dim] for dim in self.joint)
 
     def into(self, beside: Any) -> NDArray[np.float64]:
-        """An array beside the node, (R, B, D)."""
+        """An array that is aligned with the node, as (R, B, D)."""
         whole = np.broadcast_to(np.asarray(beside, np.float64), self.shape4).reshape(self.shape)
         turned = whole.transpose(self.order)
         return np.ascontiguousarray(turned).reshape(self.replicates, self.batch, self.size)
@@ -107,7 +107,7 @@ class _Layout:
 
 
 class _Predictor:
-    """What one slot of a child tells a node: the quadratic form of its cells."""
+    """The evidence of one slot of a child about a node: the quadratic form of its cells."""
 
     def __init__(self, program: Program, layout: _Layout, sources: list[Source]) -> None:
         self.program, self.layout, self.child = program, layout, sources[0].child
@@ -147,7 +147,7 @@ class _Predictor:
         return self._turned(self._told(rule.count)), self._turned(self._told(rule.exposure))
 
     def _told(self, source: Any) -> Any:
-        """What a rule passes on, beside the child: a function, a name or a number."""
+        """The message of a rule, aligned with the child: a function, a name or a number."""
         if isinstance(source, str):
             return self.program.quantity(self.child, source).get()
         if not callable(source):
@@ -156,7 +156,8 @@ class _Predictor:
         return source(**{name: self.program.quantity(self.child, name).get() for name in names})
 
     def _turned(self, beside: Any) -> NDArray[np.float64]:
-        """An array beside the child as (R, B, C); 0 at the cells whose data are missing."""
+        """An array that is aligned with the child as (R, B, C); 0 at the cells whose data are
+        missing."""
         name, program = self.child.name, self.program
         found = program.known_only(self.child, self.slot, beside)
         whole = np.broadcast_to(np.asarray(found, np.float64), program.shape4[name])
@@ -198,8 +199,8 @@ class _Predictor:
 def _flattened(
     wide: NDArray[np.float64], blocks: list[tuple[str, ...]], sizes: dict[str, int]
 ) -> NDArray[np.float64]:
-    """The axes of each block of dims as one: of size 1 where the array has none of them, but for
-    the last block."""
+    """The axes of each block of dims as one. It has size 1 if the array has none of them, except
+    for the last block."""
     full, shape, axis = [len(wide)], [len(wide)], 1
     for number, block in enumerate(blocks):
         here = wide.shape[axis : axis + len(block)]

@@ -44,13 +44,13 @@ if TYPE_CHECKING:
     from pgbn.engine.compile.program import Program
 
 
-FactorCounts = list[NDArray[np.int64] | None]  # None: the factor wants none
+FactorCounts = list[NDArray[np.int64] | None]  # None: the factor needs none
 _NOTHING = np.zeros(0, np.int64)
 _ONE = Labelled(lambda: np.ones(1), (), 1)
 
 
 class FactorReader(Protocol):
-    """What a splitter reads: a program, or a program at one row of time."""
+    """The source of a splitter: a program, or a program at one row of time."""
 
     def factor(self, factor: Factor) -> Labelled:
         """The value of a factor."""
@@ -59,7 +59,7 @@ class FactorReader(Protocol):
         """The value of a term."""
 
     def wants(self, factor: Factor) -> bool:
-        """Whether a factor is to be told its counts."""
+        """Whether a factor receives its counts."""
 
 
 class Part:
@@ -73,8 +73,8 @@ class Part:
         ``made_wants`` whether it wants counts."""
         self.term, self.contracted, self.dims, self.sizes = term, term.contracted, dims, sizes
         self.shape, self.replicates = shape, shape[0]
-        # Where two dims of the child are not in a relation it has no counts, else the factor is 1;
-        # a sparse constant of two dims of the child is the same for all summands.
+        # The child has no counts where its two dims are not in a relation; elsewhere the factor is
+        # 1. A sparse constant of two dims of the child is the same for all summands.
         self.pairs = [
             f for f in term.factors if (f.relation or f.is_sparse) and set(f.dims) <= set(dims)
         ]
@@ -107,9 +107,9 @@ class Part:
 
     @cached_property
     def column_factor(self) -> int | None:
-        """The number of the factor that alone belongs to the column of a cell, and to nothing else
-        of it; None if there is no such factor, or no sum. It must be the last, unless there are but
-        two: another order of the product would have other bits."""
+        """The number of the one factor that depends on the column of a cell, and on nothing else of
+        it. None if there is no such factor, or no sum. It must be the last of more than two:
+        another order of the product would change bits."""
         with_column = np.flatnonzero(self.strides[:, -1])
         if not self.contracted or with_column.size != 1 or self.strides[with_column, :-1].any():
             return None
@@ -236,7 +236,7 @@ class Splitter:
 
     def deliver(self, child: Node, slot: str, key: int, shares: list[FactorCounts]) -> None:
         """Keep the counts of each factor, added up over the terms that hold it; those of an
-        operation are shared out among the entries of what stands in it."""
+        operation are shared out among the entries of its operands."""
         told: set[str] = set()
         for number, (term, share) in enumerate(zip(self.terms, shares, strict=True)):
             for place, (factor, counts) in enumerate(zip(term.factors, share, strict=True)):
@@ -286,8 +286,8 @@ class Splitter:
         return out
 
     def _among_entries(self, key: int, number: int, counts: FactorCounts) -> FactorCounts:
-        """The counts of the factors of a term, from those of the factors of its part: what a sum
-        over the entries of a sparse constant was given is shared out among these."""
+        """The counts of the factors of a term, from those of the factors of its part. The counts of
+        a sum over the entries of a sparse constant are shared out among these."""
         made = self.weighted[number]
         if made is None:
             return counts
@@ -319,7 +319,7 @@ class Splitter:
         return (out * part.term.coefficient)[None, None, :, None]
 
     def rates(self, cells: Cells) -> NDArray[np.float64]:
-        """The value of the whole slot at every cell, as a 4-d column."""
+        """The value of the slot, all terms, at every cell, as a 4-d column."""
         return sum((self.cell_rate(cells, part) for part in self.parts[1:]),
                    self.cell_rate(cells, self.parts[0]))  # fmt: skip
 
@@ -355,8 +355,8 @@ def blocks_of(rows: int, blocks: int) -> list[tuple[int, int]]:
 
 
 def cell_executor(executor: Executor, cells: Cells, width: int = 1) -> Executor:
-    """What draws for each cell of data, or groups of ``width`` (`Cells.groups`); by their content,
-    where rows are known by theirs."""
+    """The executor with a stream for each cell of data, or for groups of ``width`` cells
+    (`Cells.groups`). Streams are keyed by content if rows are identified by theirs."""
     if isinstance(executor, ShardRows):
         if width == 1:
             return executor.at(cells.before, cells.values.size)
@@ -368,6 +368,6 @@ def cell_executor(executor: Executor, cells: Cells, width: int = 1) -> Executor:
 
 
 def splitter_of(program: Program, node: Node, slot: str) -> Splitter:
-    """What shares the counts of a node among the factors in its slot."""
+    """The splitter that shares the counts of a node among the factors in its slot."""
     terms = program.wiring.polynomials[node.name, slot].terms
     return Splitter(program, terms, program.storage[node.name], program.shape4[node.name])

@@ -29,8 +29,8 @@ class View:
         value[doc, …] = theta[g(doc), …],   theta[g, …] receives Σ_{doc : g(doc) = g} of
                                             what value[doc, …] receives
 
-    What is seen has the dims ``dims``: first those of the categories, then the others of the array
-    in their order. ``indexes`` are the numbers of categories, (R or 1, *their dims).
+    The view has the dims ``dims``: first those of the categories, then the others of the array in
+    their order. ``indexes`` are the numbers of categories, (R or 1, *their dims).
     """
 
     def __init__(
@@ -65,7 +65,7 @@ class View:
         return self.indexes[lookup.name]
 
     def take(self, array: Array) -> Array:
-        """What is seen of an array (R, *stored), as (R, *dims)."""
+        """The view of an array (R, *stored), as (R, *dims)."""
         place, copies = self.place, array.shape[0]
         flat = array.transpose(self._first).reshape(copies, prod(self._shape(self.looked)), -1)
         if len(place) == 1:
@@ -77,8 +77,8 @@ class View:
         return np.ascontiguousarray(seen).reshape(-1, *self._shape(self.dims))
 
     def give_back(self, received: Array, dims: tuple[str, ...]) -> Array:
-        """What rows received, an array (R, *dims) with some of the dims of what is seen, added up
-        for the entries that they read: (R, *looked, *inner dims that it has)."""
+        """The evidence of rows, added up for the entries that they read. It is an array (R, *dims)
+        with some of the dims of the view, and becomes (R, *looked, *inner dims that it has)."""
         inner = [dim for dim in self.inner if dim in dims]
         wide = spread(received, dims, (*self.outer, *inner), self.sizes)
         copies, entries = max(len(received), len(self.place)), self._shape(self.looked)
@@ -89,12 +89,12 @@ class View:
         return out.reshape(copies, *entries, *self._shape(inner))
 
     def counts(self, received: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Counts of what is seen, (R, *dims), as counts of the array, (R, *stored)."""
+        """Counts of the view, (R, *dims), as counts of the array, (R, *stored)."""
         total = self.give_back(received, self.dims)
         return np.ascontiguousarray(total.transpose(self._back))
 
     def received(self, labelled: Labelled) -> Labelled:
-        """A quantity of what is seen, as the entries receive it."""
+        """A quantity of the view, as the entries receive it."""
         inner = tuple(dim for dim in self.inner if dim in labelled.dims)
         copies = max(labelled.replicates, len(self.place))
         get, dims = labelled.get, labelled.dims
@@ -105,12 +105,12 @@ class View:
 
 
 class OperationArrays:
-    """An edge with its own evaluation, on the arrays of a program: its ``value``, what its operands
-    receive of exposure, and their counts.
+    """An edge with its own evaluation, on the arrays of a program: its ``value``, the exposure that
+    its operands receive, and their counts.
 
     The edge sees arrays (R or 1, *dims), the dims in the order in which its operands have them and
-    its value has them by `Edge.dims_of`. What it returns is checked: a wrong shape, a number that
-    is none or negative, and counts that got lost are rejected.
+    its value has them by `Edge.dims_of`. Its results are checked: a wrong shape, a number that is
+    NaN or negative, and lost counts are rejected.
     """
 
     def __init__(self, program: Program, operation: Operation) -> None:

@@ -87,8 +87,8 @@ def read_array(
     """The cells of one node's data: sparse or dense, masked where unknown.
 
     Named dims (of an ``xarray.DataArray``) go by name, all other arrays by position. ``sizes`` are
-    those of dims that coordinates need not tell.
-    ``imputed=False`` rejects masked cells: they are imputed by chains, and nowhere else.
+    those of dims that coordinates may leave open. ``imputed=False`` rejects masked cells: they are
+    imputed by chains, and nowhere else.
     """
     if isinstance(value, Cells):  # read before, e.g. by the chain that was saved
         return value
@@ -266,7 +266,7 @@ def _numbers(name: str, dim: str, value: Any) -> NDArray[np.int64]:
 
 
 def _wide(values: NDArray[Any]) -> NDArray[Any]:
-    """Integers as int64 and floats as float64; what int64 cannot hold stays and is rejected."""
+    """Integers as int64 and floats as float64; integers beyond int64 stay and are rejected."""
     if values.dtype.kind == "f":
         return values.astype(np.float64, copy=False)
     return values if values.dtype == np.uint64 else values.astype(np.int64, copy=False)
@@ -309,8 +309,9 @@ def is_imputable(node: Node) -> bool:
 
 
 def _is_silent(rule: EvidenceRule) -> bool:
-    """Whether a rule tells its slot nothing at masked cells: their value is 0, and what a function
-    makes of the cells is left out there (`Quantities.known_only`), but a slot's value is not."""
+    """Whether a rule sends its slot no evidence at masked cells. Their value is 0, and the result
+    of a function of the cells is dropped there (`Quantities.known_only`), but a slot's value is
+    not."""
     parts = ((rule.count, rule.count_reads), (rule.exposure, rule.exposure_reads))
     return rule.drawn is None and all(
         part in ("value", "count", 0) or (callable(part) and {"value", "count"} & set(reads))
@@ -344,7 +345,7 @@ def check_imputable(network: Network, node: Node) -> None:
 
 
 def check_possible(program: Program) -> None:
-    """Reject positive data where every term of the rate has a factor that is 0 and known, a
+    """Reject positive data at cells where every term of the rate has a factor that is 0 by a
     constant or a given value: P(x > 0) = 0."""
     for node in program.network:
         if not isinstance(node, Observed):
@@ -368,18 +369,18 @@ def check_possible(program: Program) -> None:
 
 
 def _known(program: Program, term: Term) -> list[Labelled]:
-    """The factors of a term whose values are known, but for sparse constants."""
+    """The factors of a term whose values are given or constant, but for sparse constants."""
     return [
         program.read(operand_of(factor))
         for factor in term.factors
         if not factor.is_sparse
-        and not factor.through  # what it makes of them is known with its other nodes
+        and not factor.through  # its result is given only if all its nodes are
         and (factor.constant is not None or factor.when or factor.name in program.wiring.held)
     ]
 
 
 def _has_zero(program: Program, term: Term) -> bool:
-    """Whether a factor of a term whose value is known is 0 somewhere."""
+    """Whether a given or constant factor of a term is 0 somewhere."""
     return (
         term.coefficient == 0
         or any(factor.is_sparse and not factor.constant.min() for factor in term.factors)
@@ -388,7 +389,7 @@ def _has_zero(program: Program, term: Term) -> bool:
 
 
 def _possible(program: Program, term: Term, cells: Cells) -> Any:
-    """In how many ways what is known of a term leaves room for a positive rate, at every cell."""
+    """In how many ways a term's given factors allow a positive rate, at every cell."""
     positive: list[Operand] = [
         ConstantArray(dims=part.dims, value=np.asarray(part.get()[0] != 0, np.float64))
         for part in _known(program, term)
@@ -448,8 +449,8 @@ def _check_pairs(node: Observed, slot: str, terms: Sequence[Term], cells: Cells)
 
 
 class StoredCells(Cells):
-    """Rows of a corpus in a folder, whose cells stay there: `read` gives them, to whoever works on
-    them. In memory are where rows begin and the totals of the columns."""
+    """Rows of a corpus in a folder, whose cells stay there. Whoever works on some rows gets them by
+    `read`. Only the beginnings of rows and the totals of the columns are in memory."""
 
     missing = None
     replicates = 1

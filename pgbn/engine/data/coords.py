@@ -1,4 +1,4 @@
-"""Coords: the labels along dims, as data frames and xarray give them, or ``coords=``.
+"""Coords: the labels along dims, from data frames, xarray or ``coords=``.
 
 ``{"term": ["alpha", "beta"], "doc": [10, 20]}``: they go with draws into xarray, ArviZ, reports and
 files. A dim without labels is numbered.
@@ -44,7 +44,7 @@ def read_coords(
 
 def given_coords(network: Network, given: Any, names: Iterable[str], what: str = "given") -> Coords:
     """The labels that the given values of some nodes bring with them: those of `pgbn.Draws`, of
-    data frames and of xarray. Rejected where two of them name a dim differently."""
+    data frames and of xarray. They are rejected if two of them name a dim differently."""
     axes = {name: network.nodes[name].axes for name in names if name in network.nodes}
     if not isinstance(given, Mapping):
         known: Any = getattr(given, "coords", None) or {}
@@ -75,8 +75,8 @@ def same_labels(
     of: str,
     remedy: str = "arrays without labels",
 ) -> None:
-    """Reject labels that are not those of others where both name a dim: columns in another order
-    are other columns. ``remedy`` is what else can be given, for ``{dim}``."""
+    """Reject labels that differ from those of others along a dim that both name: columns in another
+    order are other columns. ``remedy`` names an alternative argument, for ``{dim}``."""
     for dim in labels:
         if dim in known and list(labels[dim]) != list(known[dim]):
             raise DataError(
@@ -135,7 +135,7 @@ def labels_of(axes: tuple[str, ...], value: Any) -> Coords:
 
 
 def _plain(label: Any) -> Any:
-    """A label that JSON can hold: whole numbers and floats as they are, all else as text."""
+    """A label that JSON can hold: integers and floats as they are, all else as text."""
     if isinstance(label, (bool, np.bool_)):
         return str(label)
     if isinstance(label, Integral):
@@ -151,9 +151,9 @@ def check_network(network: Network) -> Network:
 
 
 def bind_indexes(network: Network, data: Any) -> tuple[Network, Any]:
-    """The network with the numbers of categories that stand among ``data``, and the other data.
+    """The network with the numbers of categories from ``data``, and the other data.
 
-    Whatever is saved with the network, or made of it, has them then.
+    Everything that is saved with the network, or made of it, then has them.
     """
     check_network(network)
     if not isinstance(data, Mapping):
@@ -177,7 +177,7 @@ _DRAWS = ("chain", "draw")  # dims of draws, before those of their node
 
 
 def given_arrays(given: Any) -> dict[str, Any]:
-    """What was given, by name: a dict, or `pgbn.Draws`, which have one as ``values``."""
+    """The given values by name: a dict, or `pgbn.Draws`, which have one as ``values``."""
     named = given if isinstance(given, Mapping) else getattr(given, "values", None)
     if given is not None and not isinstance(named, Mapping):
         raise DataError(
@@ -191,7 +191,7 @@ def given_arrays(given: Any) -> dict[str, Any]:
     found = {str(name): value for name, value in (named or {}).items()}
     if isinstance(given, Mapping):
         return found
-    for name in getattr(given, "given", ()):  # at which the nodes of `pgbn.Draws` were held
+    for name in getattr(given, "given", ()):  # the values that were given for `pgbn.Draws`
         found.setdefault(name, given.held(name))
     return found
 

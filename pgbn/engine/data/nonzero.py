@@ -21,7 +21,7 @@ _BYTES = 64  # of a cell where all are kept: its value, place, rate and counts, 
 
 
 def _keep() -> None:
-    """Arrays in memory are not let go."""
+    """Arrays in memory are not released."""
 
 
 class Cells:
@@ -31,9 +31,8 @@ class Cells:
     ``values`` are int64 for counts and float64 for reals. ``missing`` marks cells whose value
     is unknown; they are imputed in every sweep. ``is_corpus``: they are those of a `pgbn.Corpus`;
     ``release_rows`` is called after some rows were read, where the arrays are files. Kernels that
-    take
-    rows by their numbers read ``starts`` and ``numbers``, which are empty where all rows are there,
-    see `CoordinateCells`. ``labels`` are those along dims that the data brought with them.
+    take rows by their numbers read ``starts`` and ``numbers``, which are empty if all rows are
+    stored, see `CoordinateCells`. ``labels`` are those along dims that the data brought with them.
     """
 
     labels: dict[str, list[Any]] = {}  # replaced, never changed
@@ -126,7 +125,7 @@ class Cells:
         return sums.astype(values.dtype).reshape(shape)
 
     def sum(self) -> int:
-        """Σ of the data, as a whole number."""
+        """Σ of the data, as an integer."""
         total = 0
         for _, cells in self._blocks():
             total += int(self.values[cells].sum())
@@ -141,7 +140,7 @@ class Cells:
 
     def groups(self, width: int) -> list[int]:
         """How many groups of ``width`` cells, the last one perhaps of fewer, each block of rows
-        has: what draws several cells from one stream draws a group, see `ROW_BLOCK`."""
+        has. A group is the cells that are drawn from one stream, see `ROW_BLOCK`."""
         edges = np.append(self.starts[: self.rows : self._block], self.starts[self.rows])
         return [int(-(-size // width)) for size in np.diff(edges)]
 
@@ -167,7 +166,7 @@ class Cells:
 
     @property
     def _block(self) -> int:
-        """The rows of a block: replicates, which are never parted, are one."""
+        """The rows of a block: replicates are never split and are one block."""
         return ROW_BLOCK if self.replicates == 1 else max(self.rows, 1)
 
     def _block_cells(self, block: int) -> slice:
@@ -176,7 +175,7 @@ class Cells:
 
     def part(self, first: int, last: int) -> Cells:
         """Some of the rows, from a block on, as cells of their own, which know how many cells, and
-        groups of `GROUP`, there are before. They are the whole of a matrix of fewer rows."""
+        groups of `GROUP`, there are before. They are all cells of a matrix of fewer rows."""
         each = self.rows // max(self.shape[0], 1)
         cells = slice(self.starts[first * each], self.starts[last * each])
         starts = self.starts[first * each : last * each + 1] - cells.start
@@ -188,7 +187,7 @@ class Cells:
         return part
 
     def dense(self, values: NDArray[Any] | None = None) -> NDArray[Any]:
-        """The whole array, (R, *shape), of the data or of other values of the same cells."""
+        """The full array, (R, *shape), of the data or of other values of the same cells."""
         values = self.values if values is None else values
         out = np.zeros((self.replicates * prod(self.shape[:-1]), self.columns), values.dtype)
         out[self.cell_rows(), self.indices] = values
@@ -252,8 +251,8 @@ def coordinate_cells(
 def cells_of(
     node: Observed, array: NDArray[Any], replicates: int, missing: NDArray[np.bool_] | None = None
 ) -> Cells:
-    """Cells of a dense array (R, *axes): those that are not 0 or ``missing``, or all of them where
-    the link of the node looks at zeros too."""
+    """Cells of a dense array (R, *axes): those that are not 0 or ``missing``. They are all cells if
+    the link of the node also reads zeros."""
     flat = array.reshape(-1, array.shape[-1] if node.axes else 1)
     unknown = None if missing is None or not missing.any() else missing.reshape(flat.shape)
     kept = np.ones(flat.shape, bool) if sees_zeros(node) else flat != 0

@@ -1,7 +1,7 @@
 """The samplers of the first layer: one posterior, with more or less of it integrated out.
 
-Where data are counts x ~ Pois(φ·θ) (or multinomial), with φ ~ Dir(η) and θ a gamma or
-Dirichlet layer, the counts may be drawn
+The data are counts x ~ Pois(φ·θ) (or multinomial), with φ ~ Dir(η) and θ a gamma or Dirichlet
+layer. The counts may be drawn
 
 - "collapsed": with φ and θ integrated out, token by token;
 - "partial":   given φ, with θ integrated out, token by token, documents independent;
