@@ -1,9 +1,9 @@
 """The plan: who makes the function of each step.
 
-A step is first a composition of rules. Where a kernel draws from the same law, only faster, it
-stands in for them. `STAGES` are tried in order, and each says for which tasks it is. A maker is a
-function ``make(program, task)`` that returns the step, a function of a key, or None where the task
-has another pattern than its own. The makers of the last stage serve everything.
+A step is first a composition of rules. A kernel that draws from the same law, only faster, replaces
+them. `STAGES` are tried in order, and each says for which tasks it is. A maker is a function
+``make(program, task)`` that returns the step, a function of a key, or None if the task does not
+have the maker's pattern. The makers of the last stage serve everything.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Run = Callable[[int], None]
 
 @dataclass(frozen=True)
 class Task:
-    """Something that a step has to do for ``node``."""
+    """One part of a step, for ``node``."""
 
     node: Node
 
@@ -70,7 +70,7 @@ def _is_linear(program: Program, task: Task) -> bool:
 
 
 STAGES: dict[str, Callable[[Program, Task], bool]] = {
-    # nodes that depend on their own row before
+    # nodes that depend on their own previous row
     "time": lambda program, task: program.is_in_time(task.node.name),
     # nodes whose entries are drawn one after another, given each other
     "in turn": lambda program, task: task.node.name in program.wiring.connections.sequential,
@@ -105,10 +105,10 @@ def maker(stage: str, task: type[Task], by_rows: bool = False) -> Callable[[M], 
 
 def register_kernel(task: type[Task]) -> Callable[[M], M]:
     """Register a fused kernel: decorates ``make(program, task)``, which returns a function of a
-    key, or None where the kernel does not fit. It is asked before those of pgbn.
+    key, or None if the kernel does not fit. It is tried before those of pgbn.
 
     ``task`` is `Draw` or `SlotCounts`. The function must draw from the same law as the rules that
-    it stands in for; ``network.chain(..., layer1="composed")`` has these, to compare with.
+    it replaces. ``network.chain(..., layer1="composed")`` uses these rules, for comparison.
     """
 
     if task not in (Draw, SlotCounts):
@@ -125,7 +125,7 @@ def register_kernel(task: type[Task]) -> Callable[[M], M]:
 
 
 def find_step(program: Program, task: Task) -> MadeStep:
-    """What the first maker that serves a task makes."""
+    """The step of the first maker that serves a task."""
     for stage, is_for in STAGES.items():
         makers = _makers.get((stage, type(task)), ())
         for make in makers if makers and is_for(program, task) else ():

@@ -215,7 +215,7 @@ def test_wrong_settings_are_refused_before_any_work(arguments: Any, message: str
 
 
 def test_rows_that_depend_on_each_other_are_refused() -> None:
-    with pytest.raises(NetworkError, match="depends on its own row before"):
+    with pytest.raises(NetworkError, match="depends on its own previous row"):
         NetworkTransformer(pg.zoo.pgds(3), rows="time", **FAST).fit(X)
 
 

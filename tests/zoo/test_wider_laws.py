@@ -19,7 +19,7 @@ from tests.helpers.prediction import latent_only
 from tests.helpers.wider_models import wider_models
 
 WIDER = wider_models()
-IN_TIME = r"depends on its own row before along 'time'.*net\.forecast"
+IN_TIME = r"depends on its own previous row along 'time'.*net\.forecast"
 GRAPH = "phi has 'vertex' as 'i'.*run net.sample on old and new rows together"
 # the plates along which rows are independent given the rest
 PLATES = {
@@ -33,7 +33,7 @@ REFUSED = {
     "pgds, shrinkage": ("time", IN_TIME), "deep_pgds": ("time", IN_TIME),
     "gp_dpfa": ("time", IN_TIME), "prgds": ("time", IN_TIME), "hidden_markov": ("time", IN_TIME),
     "cpgbn": ("position", "no latent node has this dim.*nothing to infer"),
-    "covariates": ("doc", "known array along 'doc'.*build the network with that of the new ones"),
+    "covariates": ("doc", "constant array along 'doc'.*build the network with that of the new ones"),
 }  # fmt: skip
 
 pytestmark = pytest.mark.filterwarnings("ignore::pgbn.PgbnWarning")

@@ -121,7 +121,7 @@ def _read_dense(node: Observed, value: Any, imputed: bool) -> Cells:
     if mask is not None and not imputed:
         raise DataError(
             f"{node.name}: masked cells are not supported here; fill them, e.g. with "
-            ".filled(0), or leave the rows with unknown cells out"
+            ".filled(0), or omit the rows with unknown cells"
         )
     try:
         array = _as_array(np.ma.getdata(value) if np.ma.isMaskedArray(value) else value)
@@ -292,7 +292,7 @@ def _check_values(node: Observed, values: NDArray[Any], imputed: bool) -> None:
         remedy = (
             "for unknown cells give a numpy.ma.masked_array, whose masked cells are imputed"
             if imputed and is_imputable(node)
-            else "give finite numbers, or leave the rows with unknown cells out"
+            else "give finite numbers, or omit the rows with unknown cells"
         )
         raise DataError(f"{node.name}: the data have {kind} values; {remedy}")
     complaint = node.check(values)
@@ -336,8 +336,8 @@ def check_imputable(network: Network, node: Node) -> None:
     if wrong:
         raise DataError(
             f"{node.name}: the data have masked cells, which cannot be imputed {wrong}; use a "
-            "node with Poisson counts, such as pgbn.Poisson, or leave the rows with unknown "
-            "cells out"
+            "node with Poisson counts, such as pgbn.Poisson, or omit the rows with unknown "
+            "cells"
         )
 
 

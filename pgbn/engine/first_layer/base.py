@@ -36,9 +36,9 @@ class SharedRows:
 
         x_jv ~ Pois(s_j Σ_k φ_vk θ_{g(j)k})   ⇒   Σ_{j : g(j) = a} x_jv ~ Pois(q_a Σ_k φ_vk θ_ak)
 
-    with q_a = Σ_{j : g(j) = a} s_j. Labels depend on a row through its scores alone, so that the
-    samplers see these sums, a row for each row of θ. They are found anew where the program has
-    other data.
+    with q_a = Σ_{j : g(j) = a} s_j. Labels depend on a row through its scores alone. The samplers
+    therefore see these sums, a row for each row of θ. The sums are computed again if the program
+    has other data.
     """
 
     _of: Cells | None = None
@@ -80,12 +80,12 @@ class SharedRows:
         return own.total(own.values, own.dims[:-1]).reshape(-1, 1)
 
 
-# ---- what a first layer has next to φ·θ ---------------------------------------------------------
+# ---- the terms of a first layer next to φ·θ -----------------------------------------------------
 #
 #     x_jv ~ Pois(s_j Σ_k φ_vk θ_jk + Σ_e b_je d_ve)
 #
-# A further term is the product of what varies over rows and of what varies over words; where it
-# sums over dims, each of their entries is a pseudo-topic e of its own.
+# A further term is the product of factors that vary over rows and of factors that vary over
+# words. If it sums over dims, each of their entries is a pseudo-topic e of its own.
 
 
 class TermArray:
@@ -141,7 +141,7 @@ class FurtherTerms:
 
     def __init__(self, program: Program, pattern: Pattern) -> None:
         *rows, word = program.storage[pattern.observed]
-        self.sides = []  # of each term: what varies over rows, over words, and its size
+        self.sides = []  # of each term: the part over rows, the part over words, and its size
         for term in pattern.further(program.wiring):
             by_word = tuple(factor for factor in term.factors if word in factor.dims)
             by_row = tuple(factor for factor in term.factors if word not in factor.dims)
@@ -156,7 +156,7 @@ class FurtherTerms:
                                    np.zeros((words, self.size), np.int64))  # fmt: skip
 
     def weights(self, scale: NDArray[np.float64]) -> PseudoTopics | None:
-        """b_je · scale_j and d_ve; None where there are no further terms."""
+        """b_je · scale_j and d_ve; None if there are no further terms."""
         if not self.sides:
             return None
         row = np.concatenate([row.get().reshape(-1, size) for row, _, size in self.sides], axis=1)
@@ -193,7 +193,7 @@ def read_state(
 
 
 class FirstLayer(ABC):
-    """A way to draw the counts of a first layer x ~ Pois(s φ·θ + …), around a kernel.
+    """A sampler of the counts of a first layer x ~ Pois(s φ·θ + …), around a kernel.
 
     The arrays of φ and its counts are (R, V, K), those of θ and its counts ``m`` (R·documents, K):
     `storage_order` puts the topics last. A class says, before any array exists, which patterns and
@@ -205,8 +205,8 @@ class FirstLayer(ABC):
     name: ClassVar[str] = ""
     is_automatic: ClassVar[bool] = False  # may be taken by "auto"; those that mix best come first
     token_bytes: ClassVar[int] = 0
-    # A part of the rows can be drawn by itself: then it has `topics_held`, and the methods below
-    # "parts of the rows". Where rows are spread over workers, no other sampler is taken.
+    # Whether a part of the rows can be drawn by itself. The sampler then has `topics_held` and the
+    # methods below "parts of the rows". Only such samplers serve rows that are spread over workers.
     by_rows: ClassVar[bool] = False
     topics_held: Any
 
@@ -215,14 +215,14 @@ class FirstLayer(ABC):
         self.replicates, self.vocabulary, self.topics = program.shape[pattern.loadings]
         self.rows = int(np.prod(program.shape[pattern.scores][:-1], dtype=np.int64))
         self.documents = self.rows // self.replicates  # that share a value of φ
-        self.is_given = pattern.loadings in program.wiring.held  # then nobody reads its prior
+        self.is_given = pattern.loadings in program.wiring.held  # then its prior is not read
         self._eta = None if self.is_given else program.slot(pattern.loadings, "concentration")
         self._prior = program.slot(pattern.scores, pattern.slot).get
         self._shared = SharedRows(program, pattern) if pattern.index else None
         self.row_scale, self.further = RowScale(program, pattern), FurtherTerms(program, pattern)
         link = find_link(program.network.nodes[self.observed])
         self.draws_counts = link is not None and link.counts is not None
-        # Where there are fewer than 2^31 tokens (`choice`), counts of four bytes are read faster.
+        # There are fewer than 2^31 tokens (`choice`): counts of four bytes are read faster.
         self.count_type = np.dtype(np.int64 if self.draws_counts or self.is_masked else np.int32)
         self.m = self.executor.zeros((self.rows, self.topics), self.count_type)
         if self.token_bytes and self.executor.memory is None and program.shards is None:
@@ -230,7 +230,7 @@ class FirstLayer(ABC):
             check_bytes(f"{self.observed}: labels of {tokens} tokens", self.token_bytes * tokens,
                         "use layer1='blocked', which needs no labels")  # fmt: skip
 
-    # ---- what is known before any array -----------------------------------------------
+    # ---- before any array exists ------------------------------------------------------
 
     @classmethod
     def unsupported_reason(
@@ -264,7 +264,7 @@ class FirstLayer(ABC):
         """Begin with the current φ and θ."""
 
     def loadings_changed(self, key: int) -> None:
-        """Go on with another value of φ, which is given."""
+        """Continue with another value of φ, which is given."""
         self.start(key)
 
     @abstractmethod
@@ -291,7 +291,7 @@ class FirstLayer(ABC):
 
     @abstractmethod
     def show(self) -> None:
-        """Bring φ and its counts, where they are kept in another form, into the program."""
+        """Bring φ and its counts into the program, if they are kept in another form."""
 
     def show_counts(self) -> None:
         """Bring the counts of φ into the program."""
@@ -299,11 +299,11 @@ class FirstLayer(ABC):
 
     @abstractmethod
     def state(self) -> dict[str, NDArray[Any]]:
-        """What the next step reads, beside the values that the program has."""
+        """The arrays that the next step reads, in addition to the values of the program."""
 
     @abstractmethod
     def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
-        """Go on from a `state`, which is checked: kernels do not look before they index."""
+        """Continue from a `state`, which is checked: kernels do not check before they index."""
 
     # ---- parts of the rows ------------------------------------------------------------
 
@@ -324,11 +324,11 @@ class FirstLayer(ABC):
         raise NotImplementedError
 
     def restore_rows(self, state: Mapping[str, NDArray[Any]]) -> None:
-        """Go on from a `row_state`, and count again what it has of counts of φ."""
+        """Continue from a `row_state`, and compute its counts of φ again."""
         raise NotImplementedError
 
     def restore_shared(self, state: Mapping[str, NDArray[Any]]) -> None:
-        """Go on from a `shared_state`, after the rows."""
+        """Continue from a `shared_state`, after the rows."""
         raise NotImplementedError
 
     # ---- arrays -----------------------------------------------------------------------
@@ -357,7 +357,7 @@ class FirstLayer(ABC):
 
     @property
     def typical_eta(self) -> float:
-        """η where it is a known number; ∞ where it may be anything."""
+        """η if it is a number; ∞ if it is an array or a node."""
         number = None if self._eta is None else self._eta.value
         return inf if number is None else number
 
@@ -394,8 +394,8 @@ class FirstLayer(ABC):
         return self.program.values[self.pattern.scores].reshape(self.rows, self.topics)
 
     def pseudo(self, held: bool) -> PseudoTopics | None:
-        """The weights of the further terms beside φ_vk θ_jk or, where θ is not ``held``, beside
-        φ_vk (m_jk + a_jk): s_j θ_jk has the mean (m_jk + a_jk) s_j / (c_j + q_j)."""
+        """The weights of the further terms next to φ_vk θ_jk or, if θ is not ``held``, next to φ_vk
+        (m_jk + a_jk): s_j θ_jk has the mean (m_jk + a_jk) s_j / (c_j + q_j)."""
         if not self.further.size:
             return None
         scale = 1.0 / np.maximum(self.row_scale.get(), 1e-200)
@@ -407,12 +407,12 @@ class FirstLayer(ABC):
         return self.further.weights(scale)
 
     def deliver(self) -> None:
-        """Hand the counts of the scores to the program."""
+        """Pass the counts of the scores to the program."""
         shape = self.program.shape[self.pattern.scores]
         self.program.counts[self.observed, self.pattern.scores] = self.m.reshape(shape)
 
     def deliver_others(self, key: int) -> None:
-        """Hand the counts of what stands beside φ·θ to the program."""
+        """Pass the counts of the factors next to φ·θ to the program."""
         told: set[str] = set()
         counts = self.m if self._shared is None else self._shared.row_counts
         self.row_scale.split(self.observed, stream_key(key, 1), counts, told)

@@ -3,13 +3,13 @@
     x_jv ~ Pois(s_j Σ_k φ_vk θ_jk + Σ_e b_je d_ve)
 
 (or multinomial), with φ ~ Dir(η) and θ a gamma or Dirichlet layer. The factor s_j of a row and the
-further terms may be missing; counts may stand behind data of another kind. Several observed nodes
-of a network may have the pattern, and share θ. Rows may also read scores that they share, θ_{g(j)k}
-with known g, if data are counts and there are no further terms.
+further terms may be missing. Data of another kind may have latent counts behind them. Several
+observed nodes of a network may have the pattern, and share θ. Rows may also share scores, θ_{g(j)k}
+with given g, if data are counts and there are no further terms.
 
-The counts are drawn by the sampler that is asked for, or by the one that "auto" takes. All are
-exact. "composed" stands for the general rules: the readable reference that the kernels are tested
-against, and the only way for networks of another form. "general" takes these rules for the first
+The counts are drawn by the sampler that the user names, or by the one that "auto" chooses. All are
+exact. "composed" means the general rules: the readable reference that the kernels are tested
+against, and the only sampler for networks of another form. "general" uses these rules for the first
 layer alone.
 """
 
@@ -64,7 +64,7 @@ class Pattern:
         return wiring.polynomials[self.observed, link.slot].terms
 
     def further(self, wiring: Wiring) -> tuple[Term, ...]:
-        """The terms beside that with the scores."""
+        """The terms other than that with the scores."""
         terms = self.terms(wiring)
         return (*terms[: self.number], *terms[self.number + 1 :])
 
@@ -117,17 +117,17 @@ def _pattern_of(wiring: Wiring, node: Node) -> Pattern | str:
         return f"{readers[0]} is drawn by a kernel that reads the density of {pattern.loadings}"
     if pattern.index and (link.counts is not None or len(terms) > 1):
         what = "further terms" if len(terms) > 1 else "counts that are drawn"
-        return f"{pattern.scores} is read through {pattern.index}, beside {what}"
+        return f"{pattern.scores} is read through {pattern.index}, together with {what}"
     further = [factor for term in pattern.further(wiring) for factor in term.factors]
     if any(factor.name == pattern.scores for factor in further):
-        return f"{pattern.scores} stands in several terms of the {link.slot} of {node.name}"
+        return f"{pattern.scores} is in several terms of the {link.slot} of {node.name}"
     if any(_is_by_cell(factor, node) for factor in further):
         return f"a further term of the {link.slot} of {node.name} varies from cell to cell"
     return pattern
 
 
 def _is_read_by_rows(factor: Factor, node: Node) -> bool:
-    """Whether a factor is read as it is or, entry by entry, through known categories of rows."""
+    """Whether a factor is read as it is or, entry by entry, through given categories of rows."""
     if any(isinstance(lookup, (Lagged, ViaEdge)) for lookup in factor.lookups):
         return False
     return all(node.axes[-1] not in lookup.dims for lookup in factor.lookups)
@@ -140,8 +140,8 @@ def _is_by_cell(factor: Factor, node: Node) -> bool:
 
 
 def _rows_read(factor: Factor, rows: Sequence[str]) -> Sequence[str]:
-    """The dims that the scores of rows have beside the topic: those of the rows, or the one dim
-    that all rows read through their categories."""
+    """The dims of the scores other than the topic: those of the rows, or the one dim that all rows
+    read through their categories."""
     if len(factor.lookups) == 1 and factor.lookups[0].dims == tuple(rows):
         return (factor.lookups[0].dim,)
     return rows
@@ -237,20 +237,20 @@ def plain_pattern(wiring: Wiring) -> Pattern | str:
 def without_scores(
     wiring: Wiring, pattern: Pattern, step: Step, method: str, equation: str, loadings: bool
 ) -> Step:
-    """The step of the counts with θ integrated out, and φ too unless ``loadings`` are held.
+    """The step of the counts with θ integrated out, and φ too unless ``loadings`` are given.
 
     Labels of other data that share θ are given, too. They are kept from sweep to sweep, and no step
     integrates them out: they are always current, and no step reads them by name.
     """
     scores, own = wiring.nodes[pattern.scores], (pattern.loadings, pattern.scores)
     reads = wiring.reads.of_slot(scores, pattern.slot)
-    reads |= {read for read in step.reads if read.name not in own}  # what stands beside φ·θ
+    reads |= {read for read in step.reads if read.name not in own}  # the factors next to φ·θ
     out = {scores.name: frozenset[str]()}
     if loadings:
         reads |= {read for read in step.reads if read.name == pattern.loadings}
     else:
         out[pattern.loadings] = frozenset()
-        if pattern.loadings not in wiring.held:  # else the schedule refuses the step
+        if pattern.loadings not in wiring.held:  # else the schedule rejects the step
             reads |= wiring.reads.of_slot(wiring.nodes[pattern.loadings], "concentration")
     if pattern.further(wiring):
         reads |= wiring.reads.of_names(scores, ("rate", "exposure"))
@@ -318,13 +318,13 @@ MOST_TOPICS = 2**16  # that a label can tell apart
 
 _OF_CORPORA = "partial"  # whose rows are independent, wherever they are
 
-# One sweep of the sampler that mixes best moves further than one of a sampler that holds more.
+# One sweep of the sampler that mixes best moves further than one of a sampler that fixes more.
 _WORTH = 4.0
 
 
 def schedule_for(network: Network, layer1: str) -> Schedule:
-    """The schedule of a network with the sampler ``layer1``, or with the general rules where the
-    network has no first layer that it serves."""
+    """The schedule of a network with the sampler ``layer1``, or with the general rules if the
+    sampler does not serve the network."""
     patterns = find_patterns(network.wiring)
     if layer1 in ("composed", "general") or isinstance(patterns, str):
         return network.schedule
@@ -352,11 +352,11 @@ def refusal(kind: type[FirstLayer], wiring: Wiring, patterns: Sequence[Pattern])
 def candidates(
     cells: Cells, topics: int, kinds: Sequence[type[FirstLayer]] | None = None
 ) -> list[type[FirstLayer]]:
-    """The samplers that "auto" tries for these data, in order: those that mix best first, but one
-    alone where it is much cheaper.
+    """The samplers that "auto" tries for these data, in order: those that mix best come first,
+    unless one is much cheaper: then it is the only one.
 
-    The cost is a formula and not a clock, nor does it know the threads: the same data and widths
-    give the same choice, and so the same chain, everywhere.
+    The cost is a formula. It uses neither a clock nor the number of threads: the same data and
+    widths give the same choice, and so the same chain, everywhere.
     """
     best, *others = kinds = list(automatic() if kinds is None else kinds)
     given = (cells.values, cells.rows, cells.columns, topics)
@@ -387,7 +387,7 @@ def choose(program: Program, layer1: str) -> tuple[str, Schedule]:
 
 
 def _without_kernel(network: Network, layer1: str, reason: str) -> tuple[str, Schedule]:
-    """The general rules, where they are what was asked for."""
+    """The general rules, if the user asked for them."""
     if layer1 in ("auto", "blocked"):
         return "composed", network.schedule
     raise NetworkError(
@@ -415,10 +415,10 @@ def _automatic(program: Program, patterns: Sequence[Pattern]) -> tuple[str, Sche
 
 
 def first_choice(cells: Cells, topics: int, most_tokens: int, wirings: Sequence[Wiring]) -> str:
-    """The sampler that "auto" takes for data alone, for a training whose widths will change, among
-    those that serve its networks (``wirings``): "blocked", by the general rules if need be,
-    where there is none, cells are missing or tokens are too many. The labels of a corpus need not
-    fit into memory: ``most_tokens`` limits those of arrays alone."""
+    """The sampler that "auto" chooses from the data alone, for a training whose widths will change.
+    It is one of those that serve its networks (``wirings``). If there is none, cells are missing or
+    tokens are too many, it is "blocked", by the general rules if necessary. ``most_tokens`` limits
+    arrays alone: the labels of a corpus need not fit into memory."""
     kinds = [kind for kind in automatic() if all(_serves(kind, wiring) for wiring in wirings)]
     most = MOST_TOKENS if cells.is_corpus else most_tokens
     if not kinds or cells.missing is not None or _too_many(cells, topics, most):
@@ -476,8 +476,8 @@ def _too_many(cells: Cells, topics: int, most_tokens: int | None = None) -> str:
 
 
 def samplers_of(program: Program, layer1: str) -> dict[str, FirstLayer]:
-    """The sampler that `choose` named, for every observed node that has the pattern; none where
-    the general rules are used."""
+    """The sampler that `choose` named, for every observed node that has the pattern; none if the
+    general rules are used."""
     patterns = find_patterns(program.wiring)
     if layer1 == "composed" or isinstance(patterns, str):
         return {}
@@ -491,7 +491,7 @@ def samplers_of(program: Program, layer1: str) -> dict[str, FirstLayer]:
 
 @dataclass(frozen=True)
 class FirstCounts:
-    """A step of the sampler, which can draw the tables of the next steps beside it."""
+    """A step of the sampler, which can draw the tables of the next steps along with it."""
 
     sampler: FirstLayer
 

@@ -69,8 +69,8 @@ class TokenLabels:
         return word_order(self.tokens, self.layer.documents, self.layer.vocabulary)
 
     def count_words(self, n: NDArray[Any]) -> None:
-        """The counts n_vk of the labels: word by word or, where blocks of labels are read from
-        files, or there are too many tokens to keep them in another order too, row by row."""
+        """The counts n_vk of the labels, word by word. They are computed row by row if blocks of
+        labels are read from files, or if there are too many tokens for a second order in memory."""
         layer, executor = self.layer, self.layer.executor
         words = layer.replicates * layer.vocabulary
         in_order = self.labels.size < _MANY or executor.workers > _FEW
@@ -107,7 +107,7 @@ class TokenLabels:
         self.labels[...] = read_state(state, "labels", self.labels.shape, below)
 
 
-_BLOCKS = 16  # of rows, where other threads work beside the collapsed sampler
+_BLOCKS = 16  # of rows, if other threads work along with the collapsed sampler
 
 
 class Collapsed(FirstLayer):
@@ -123,7 +123,7 @@ class Collapsed(FirstLayer):
         cls, wiring: Wiring, pattern: Pattern, patterns: Sequence[Pattern]
     ) -> str:
         loadings = wiring.nodes[pattern.loadings]
-        is_free = loadings.name not in wiring.held  # else the schedule refuses to integrate it out
+        is_free = loadings.name not in wiring.held  # else the schedule does not integrate it out
         if is_free and pattern.topic in wiring.exposures.slot_dims(loadings, "concentration"):
             return f"the concentration of {loadings.name} varies over {pattern.topic}"
         return cannot_marginalise(wiring, pattern, patterns)
@@ -153,7 +153,7 @@ class Collapsed(FirstLayer):
         self._begin()
 
     def _begin(self) -> None:
-        """All that is counted from the labels."""
+        """All counts of the labels."""
         self.tokens.count_into(self.m)
         self.table = word_topics(self.tokens.tokens, self.tokens.labels, self.documents,
                                  self.vocabulary, self.topics, self.tokens.order)  # fmt: skip
@@ -220,7 +220,7 @@ class Collapsed(FirstLayer):
         self._deliver_all(key)
 
     def _ranges(self, others: Sequence[NDArray[Any]]) -> list[tuple[int, int]]:
-        """The blocks of rows, those of all that is read and written beside the labels included."""
+        """The blocks of rows of all arrays that are read and written, the labels included."""
         own = (*self.tokens.tokens, self.tokens.labels, self.m, self.shapes, *others)
         ranges = self.executor.cut(self.rows, *own)
         few = 1 < len(ranges) < _BLOCKS

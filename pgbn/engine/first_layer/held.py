@@ -1,4 +1,4 @@
-"""The first layer with φ held while counts are drawn: cell by cell, or token by token."""
+"""The first layer with φ fixed while counts are drawn: cell by cell, or token by token."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ from pgbn.samplers.thinning import SparseCounts
 
 
 class HeldTopics:
-    """Topics that are held while counts are drawn: φ as gammas with their scales and lists, its
+    """Topics that are fixed while counts are drawn: φ as gammas with their scales and lists, its
     counts ``n`` and, while φ is the draw given n, the key of that draw."""
 
     _key: int | None
@@ -49,8 +49,8 @@ class HeldTopics:
     def __init__(
         self, layer: FirstLayer, quick: bool = False, begun: bool = True, listed: bool = True
     ) -> None:
-        """``quick``: see `draw_loadings`, ``listed``: `Loadings`; unless it has ``begun``, φ will
-        be handed over."""
+        """``quick``: see `draw_loadings`, ``listed``: `Loadings`. Unless the chain has ``begun``, φ
+        will be passed in later."""
         self.layer, self.quick, self.listed = layer, quick, listed
         self.shape = (layer.replicates, layer.vocabulary, layer.topics)
         self.n = np.zeros(self.shape, layer.count_type)
@@ -59,7 +59,7 @@ class HeldTopics:
 
     @cached_property
     def _room(self) -> Loadings:
-        """Where φ is drawn to."""
+        """The array that φ is drawn into."""
         layer = self.layer
         words = layer.cells.totals().astype(np.int64)
         return empty_loadings(words, layer.topics, layer.typical_eta, self.quick, self.listed)
@@ -120,7 +120,7 @@ class HeldTopics:
 
 
 class HoldsTopics(FirstLayer):
-    """A sampler that holds φ. A part of the rows can be drawn by itself."""
+    """A sampler with φ fixed. A part of the rows can be drawn by itself."""
 
     is_automatic = True
     by_rows = True
@@ -153,7 +153,7 @@ class HoldsTopics(FirstLayer):
 
 
 class Blocked(HoldsTopics):
-    """(x_vj1, x_vj2, …) ~ Mult(x_vj; ∝ φ_vk θ_kj), with θ held too. Counts behind data, and those
+    """(x_vj1, x_vj2, …) ~ Mult(x_vj; ∝ φ_vk θ_kj), with θ fixed too. Counts behind data, and those
     of missing cells, are drawn before."""
 
     name = "blocked"
@@ -205,7 +205,7 @@ class Blocked(HoldsTopics):
         self.program.latent_counts[self.observed] = counts
 
     def _rates(self, cells: Cells) -> NDArray[np.float64]:
-        """The whole rate at every cell."""
+        """The total rate at every cell."""
         out, phi = np.empty(cells.values.size), padded_topics(self.topics_held.loadings)
         sparse = SparseCounts(cells.indptr, cells.indices, cells.values)
         self.executor.rows(cell_sums, cells.rows, 0, sparse, self.documents, self.vocabulary, phi,
@@ -280,7 +280,7 @@ class Partial(HoldsTopics):
         self.tokens = TokenLabels(self)
 
     def prior(self) -> RowPriors:
-        """a = φ·θ of the layer above, row by row, where that is its form; else as all have it."""
+        """a = φ·θ of the layer above, row by row, if it has this form; else as in all samplers."""
         program, pattern = self.program, self.pattern
         mix = find_mix(program, program.network.nodes[pattern.scores], pattern.slot)
         if mix is None or self.replicates > 1 or isinstance(self.executor, ContentKeyed):
@@ -295,7 +295,7 @@ class Partial(HoldsTopics):
         return RowPriors(shapes[0], 1)
 
     def shares_prior(self) -> bool:
-        """Whether all rows of a replicate have the same a_k, whatever the data say."""
+        """Whether all rows of a replicate have the same a_k, whatever the data."""
         program, scores = self.program, self.pattern.scores
         varies = program.slot(scores, self.pattern.slot).dims
         alone = len(program.wiring.sources[scores]) == 1

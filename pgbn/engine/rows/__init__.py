@@ -1,1 +1,1 @@
-"""New rows of a plate: the posterior of what belongs to them, given all the rest."""
+"""New rows of a plate: the posterior of their own nodes, given all the rest."""

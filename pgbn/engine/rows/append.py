@@ -1,10 +1,10 @@
-"""New rows for a chain that runs: they take their seats given what all rows share.
+"""New rows for a running chain: their values are drawn given the values that all rows share.
 
 A chain on rows 1 … J is at (shared values, rows' own values). The own values of new rows are drawn
-by sweeps over them alone with the shared values held, which leave p(own | shared, data) as it is.
-Then a chain on all rows begins at the old values and these. From there on every sweep is one of the
-Gibbs sampler of all rows: nothing is approximate but that the shared values, as those of any chain
-whose data have changed, need some sweeps to follow.
+by sweeps over them alone with the shared values fixed. These sweeps leave p(own | shared, data)
+invariant. Then a chain on all rows begins at the old values and these. From there on every sweep is
+one of the Gibbs sampler of all rows. Only one thing is approximate: the data have changed, so that
+the shared values need some sweeps to follow.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def _join(chain: Chain, data: Mapping[str, Any], plate: str, sweeps: int) -> Cha
 
 def _check_plate(chain: Chain, plate: str) -> None:
     network = chain.network
-    row_network(network, plate)  # refused if the rows are not independent given the rest
+    row_network(network, plate)  # rejected if the rows are not independent given the rest
     if network.held:
         raise DataError(
             f"append: {', '.join(network.held)} is given in this chain; begin a new one with all "
@@ -95,7 +95,7 @@ def _stacked(old: Cells, new: Cells) -> sp.csr_array:
     if new.columns != old.columns:
         raise DataError(f"append: {new.columns} columns, but the chain has {old.columns}")
     if new.missing is not None:
-        raise DataError("append: missing cells are not supported; leave these rows out")
+        raise DataError("append: missing cells are not supported; omit these rows")
     parts = [
         sp.csr_array((cells.values, cells.indices, cells.indptr), shape=(cells.rows, cells.columns))
         for cells in (old, new)

@@ -1,10 +1,11 @@
 """Rows that are a chain of gamma layers above Dirichlet loadings: kernels do all sweeps of a row.
-`by_kernels` is asked before the general sampler of rows.
+`by_kernels` is tried before the general sampler of rows.
 
     n_j ~ Pois(Φ^(1) θ^(1)_j),  θ^(t)_j ~ Gam(Φ^(t+1) θ^(t+1)_j, c^(t+1)_j),  θ^(T)_j ~ Gam(r, c_j)
 
 with c^(2) = (1 − p)/p, p ~ Beta(a0, b0), the other c ~ Gam(e0, f0), and Φ and r given. The counts n
-are the data, or stand behind them. `find_chain` finds it in a graph, by its form alone.
+are the data, or the latent counts behind them. `find_chain` finds the chain in a graph, by its form
+alone.
 """
 
 from __future__ import annotations
@@ -64,12 +65,12 @@ class GammaChain:
         self, cells: Cells, sweeps: Sweeps, moments: Moments, seed: int, executor: Executor,
         number: int = 0,
     ) -> None:  # fmt: skip
-        """Fill the moments of all rows; ``number`` tells runs with the same seed apart."""
+        """Fill the moments of all rows; ``number`` distinguishes runs with the same seed."""
         pool = executor.worker_pool()
         if pool is not None:
             self._run_remote(pool, cells, sweeps, moments, seed, number)
             return
-        # Counts as integers and reals as floats, whatever the batch as a whole looks like.
+        # Counts as integers and reals as floats, whatever else is in the batch.
         values = cells.values.astype(np.int64 if self.law.whole else np.float64)
         hashes = np.empty(cells.rows, np.uint64)
         executor.rows(hash_documents, cells.rows, 0, cells.indptr, cells.indices,
@@ -131,8 +132,8 @@ def run_rows(
 def by_kernels(
     task: RowTask, cells: Mapping[str, Cells], executor: Executor
 ) -> dict[Quantity, Found] | None:
-    """The moments of the rows of a chain of gamma layers; None where there is no such chain, or
-    where more is asked for."""
+    """The moments of the rows of a chain of gamma layers; None if there is no such chain, or if
+    more than moments is asked for."""
     pattern, wanted, given = find_chain(task.network, task.plate), task.wanted, task.given
     if task.law is None or isinstance(pattern, str) or wanted.levels or wanted.draws:
         return None
@@ -162,8 +163,9 @@ def by_kernels(
 def find_law(
     network: Network, rows: str, data: Mapping[str, Cells], given: Mapping[str, NDArray[Any]]
 ) -> CountLaw | None:
-    """The law of the data of a chain, where kernels know it, no cell is missing, and every datum
-    above 0 has a unit that could have caused it, in each of the draws ``given``."""
+    """The law of the data of a chain. It exists if kernels know it and no cell is missing. Every
+    datum above 0 must also have a unit that could have caused it, in each of the draws
+    ``given``."""
     pattern = find_chain(network, rows)
     if isinstance(pattern, str) or data[pattern.observed].missing is not None:
         return None
@@ -198,7 +200,7 @@ class _NoChain(Exception):
 
 @lru_cache(maxsize=16)
 def find_chain(network: Network, rows: str) -> ChainPattern | str:
-    """The chain of a network whose nodes without the plate are held, or the reason why not."""
+    """The chain of a network whose nodes without the plate are given, or the reason why not."""
     try:
         return _find(network, rows)
     except _NoChain as reason:

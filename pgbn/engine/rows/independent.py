@@ -1,7 +1,7 @@
 """Which networks have rows that are independent given the rest, and which nodes are that rest.
 
 Given all nodes without the plate, the rows of a plate such as "doc" are independent if a row of
-every node depends on the same row, alone, of what stands in its slots.
+every node depends on the same row, alone, of the nodes in its slots.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from pgbn.samplers.random import word_of
 
 
 def row_network(network: Network, rows: str, names: Iterable[str] | None = None) -> Network:
-    """The data that have the plate (or those of them in ``names``) and all that they depend on;
-    what has no plate is held, and what stands above that is left out. Refused if the rows are not
-    independent given it."""
+    """The network of the data with the plate (or those of them in ``names``) and of all nodes that
+    they depend on. Nodes without the plate are given; the nodes above these are omitted. It is
+    rejected if the rows are not independent given these."""
     if not isinstance(rows, str) or rows not in network.dims:
         raise DataError(
             f"rows={rows!r:.60}: no node has this dim.{did_you_mean(rows, network.dims)}"
@@ -89,8 +89,8 @@ def check_independent(network: Network, rows: str) -> None:
             continue
         if network.wiring.connections.time_dim(node.name) == rows:
             raise NetworkError(
-                f"rows={rows!r}: {node.name} depends on its own row before along {rows!r}, so that "
-                f"rows are not independent; for rows to come use net.forecast(draws, steps)"
+                f"rows={rows!r}: {node.name} depends on its own previous row along {rows!r}, so "
+                f"that rows are not independent; for rows to come use net.forecast(draws, steps)"
             )
         if rows in node.sums_over:
             raise NetworkError(
@@ -124,7 +124,7 @@ def couples(polynomial: Polynomial, rows: str) -> str:
                 return f"rows of {factor.name} are read by the categories of other rows"
             if factor.relation is not None:
                 if rows in factor.dims:
-                    return f"pairs of {factor.dims[0]!r} and {factor.dims[1]!r} are told apart"
+                    return f"pairs of {factor.dims[0]!r} and {factor.dims[1]!r} are distinguished"
                 continue
             reason = _couples_alone(factor, rows)
             if reason:
@@ -133,12 +133,12 @@ def couples(polynomial: Polynomial, rows: str) -> str:
 
 
 def _couples_alone(factor: Factor, rows: str) -> str:
-    """How a known array, or a node whose dims have other names, ties rows to others."""
+    """How a constant array, or a node whose dims have other names, ties rows to others."""
     if factor.constant is not None:
         if rows in factor.dims:
             return (
-                f"there is a known array along {rows!r}, which belongs to the old rows (build the "
-                "network with that of the new ones, and hold what was learnt: "
+                f"there is a constant array along {rows!r}, which belongs to the old rows (build "
+                "the network with that of the new ones, and give what was learnt: "
                 "new.sample(data, given={…}))"
             )
         return ""
@@ -149,8 +149,8 @@ def _couples_alone(factor: Factor, rows: str) -> str:
 
 
 def _couples_through(operation: Operation, rows: str) -> str:
-    """How an edge with an evaluation of its own makes rows depend on each other, unless it says
-    that they do not."""
+    """How an edge with an evaluation of its own makes rows depend on each other, unless it declares
+    them independent."""
     for operand in operation.operands.values():
         reason = _couples_alone(operand, rows)
         if reason:
@@ -184,7 +184,7 @@ def along_rows(network: Network, rows: str) -> list[str]:
 def hash_indexes(
     hashes: NDArray[np.uint64], indexes: Mapping[str, NDArray[np.int64]]
 ) -> NDArray[np.uint64]:
-    """Hashes of rows that know the numbers of categories too: rows of other categories are other
+    """Hashes of rows that include the numbers of categories: rows of other categories are other
     rows."""
     for name, array in indexes.items():
         for column in array.reshape(len(array), -1).astype(np.uint64).T:

@@ -88,8 +88,8 @@ def sample_rows(
     task: RowTask, data: Mapping[str, Cells], executor: Executor, told: Collection[str] = (),
     about: Mapping[str, Any] | None = None,
 ) -> NewRows:  # fmt: skip
-    """New rows whose data and given values are checked. ``told`` are the names that came with the
-    data, ``about`` further parts of the result."""
+    """New rows whose data and given values are checked. ``told`` are the names of the categories
+    with the data, ``about`` further parts of the result."""
     cells = {name: by_row(each, task.plate) for name, each in data.items()}
     rows, plate = count_rows_of(cells), task.plate
     about = {"empty": _empty_rows(cells), **(about or {"network": task.network, "data": data})}
@@ -153,9 +153,9 @@ def known_data(network: Network, local: Network, data: Any) -> Any:
 
 
 def seen_network(network: Network, local: Network, data: Any, plate: str) -> Network:
-    """The network of the rows without the observed nodes that have no data: an observed node of
-    which nothing is known, such as the labels of new documents, tells nothing about the rows,
-    p(h | x) = ∫ p(h, y | x) dy."""
+    """The network of the rows without the observed nodes that have no data. A node without data,
+    such as the labels of new documents, is no evidence about the rows: p(h | x) = ∫ p(h, y | x)
+    dy."""
     unseen = [name for name in local.observed if isinstance(data, Mapping) and name not in data]
     if not unseen or len(unseen) == len(local.observed):
         return local
@@ -163,8 +163,8 @@ def seen_network(network: Network, local: Network, data: Any, plate: str) -> Net
 
 
 def row_coords(network: Network, data: Mapping[str, Any], given: Any, plate: str) -> Coords:
-    """The labels of the new rows, and of other dims those that ``given`` brings with it. Refused
-    where both name a dim, and not alike: columns in another order are other columns."""
+    """The labels of the new rows, and those of other dims from ``given``. They are rejected if both
+    name a dim differently: columns in another order are other columns."""
     out = read_coords(network, data)
     values = given_arrays(given)
     names = [n for n in values if n in network.nodes and plate not in network.nodes[n].axes]
@@ -179,7 +179,7 @@ def row_coords(network: Network, data: Mapping[str, Any], given: Any, plate: str
 
 
 def further_given(network: Network, held: Given, given: Any) -> dict[str, NDArray[Any]]:
-    """The given values of what only data depend on that the rows do not have: to predict these."""
+    """The given values that only data without these rows depend on, to predict these data."""
     values = given_arrays(given)
     names = [name for name in network.held if name not in held.stacks and name in values]
     stacks = {name: read_stack(network[name], values[name])[0] for name in names}
@@ -193,7 +193,7 @@ def by_row(cells: Cells, rows: str) -> Cells:
     """The same data with a replicate for each row along the dim, which then has size 1."""
     axis = cells.dims.index(rows)
     shape = (*cells.shape[:axis], 1, *cells.shape[axis + 1 :])
-    if axis == 0 and len(cells.shape) > 1:  # the rows lie one after another as it is
+    if axis == 0 and len(cells.shape) > 1:  # the rows are already one after another
         return Cells(cells.dims, shape, cells.shape[0], cells.indptr, cells.indices, cells.values,
                      cells.missing)  # fmt: skip
     place = list(np.unravel_index(cells.cell_rows() * cells.columns + cells.indices, cells.shape))
@@ -239,7 +239,7 @@ def hash_rows(data: Mapping[str, Cells]) -> NDArray[Any]:
     for name, cells in data.items():
         each = cells.rows // cells.replicates
         inside = cells.cell_rows() % each * cells.columns + cells.indices
-        words = cells.values.astype(np.float64).view(np.uint64)  # whole or not, as the batch is
+        words = cells.values.astype(np.float64).view(np.uint64)  # integers or not, as the batch
         if cells.missing is not None:
             words = np.where(cells.missing, ~words, words)
         own = np.empty(cells.replicates, np.uint64)
@@ -253,8 +253,7 @@ def hash_rows(data: Mapping[str, Cells]) -> NDArray[Any]:
 
 
 class RowBatch(NamedTuple):
-    """The data of ``rows`` rows; a single one stands there twice, so that sums are as in any
-    batch."""
+    """The data of ``rows`` rows; a single row is repeated, so that sums are as in any batch."""
 
     cells: Mapping[str, Cells]
     hashes: NDArray[np.uint64]
@@ -267,8 +266,9 @@ def _run_batches(
     task: RowTask, cells: Mapping[str, Cells], indexes: Mapping[str, NDArray[np.int64]],
     sizes: Mapping[str, int], executor: Executor, out: Mapping[Quantity, Found],
 ) -> None:  # fmt: skip
-    """Write what is found of all rows to ``out``. A batch depends on its own rows alone, and a row
-    is known by its content: whoever runs it, with whichever others, finds the same bits."""
+    """Write the results of all rows to ``out``. A batch depends on its own rows alone, and a row is
+    identified by its content. The results of a row are bit-identical in every batch and on every
+    worker."""
     hashes = hash_indexes(hash_rows(cells), indexes)
     batches = _batches(task, cells, sizes)
 
@@ -300,7 +300,7 @@ def _run_batches(
 
 
 def run_batch(task: RowTask, batch: RowBatch, executor: Executor) -> dict[Quantity, Found]:
-    """Run a batch; what is asked for of its rows."""
+    """Run a batch and return the wanted results of its rows."""
     given, wanted = task.given, task.wanted
     chain = Chain.of_rows(task.network, batch.cells, given, batch.hashes, task.seed, batch.layer1,
                           executor, batch.indexes)  # fmt: skip
@@ -356,9 +356,9 @@ def _rows_of(chain: Chain, quantity: Quantity, plate: str, number: int) -> NDArr
 def _batches(
     task: RowTask, cells: Mapping[str, Cells], sizes: Mapping[str, int]
 ) -> list[tuple[str, NDArray[np.int64]]]:
-    """Rows that are run together, and the sampler of their first layer. That goes by a row alone,
-    so that it is the same in any batch: rows with missing cells or very many tokens, which have no
-    labels, are drawn by the general rules."""
+    """Rows that are run together, and the sampler of their first layer. The choice depends on each
+    row alone, so that it is the same in any batch. Rows with missing cells or very many tokens,
+    which have no labels, are drawn by the general rules."""
     network, wanted, number = task.network, task.wanted, count_rows_of(cells)
     pattern, special = plain_pattern(network.wiring), np.zeros(number, bool)
     layer1, tokens = "general", np.zeros(number)
@@ -395,7 +395,7 @@ def _empty_rows(cells: Mapping[str, Cells]) -> NDArray[np.int64]:
 
 
 def _empty_results(task: RowTask, sizes: Mapping[str, int]) -> dict[Quantity, Found]:
-    """Zeros for all that is asked for, rejected where memory has no place for it."""
+    """Zeros for all results, rejected if they do not fit into memory."""
     wanted, count = task.wanted, task.given.samples if task.wanted.draws else 0
     shapes = {n: tuple(sizes[dim] for dim in task.network[n].axes) for n in wanted.names}
     copies = 2 * (wanted.values + wanted.proportions) + len(wanted.levels) + count

@@ -1,4 +1,4 @@
-"""New rows: what is asked of them, and what is found, `NewRows`."""
+"""New rows: the question about them, and the answer, `NewRows`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from pgbn.storage.read_limits import check_bytes
 Array = NDArray[np.float64]
 
 
-# ---- what is asked ------------------------------------------------------------------------------
+# ---- the question -------------------------------------------------------------------------------
 
 
 class Quantity(NamedTuple):
@@ -33,7 +33,7 @@ class Quantity(NamedTuple):
 
 @dataclass(frozen=True)
 class Wanted:
-    """What is asked for: the names of nodes, the levels of quantiles, whether all draws, and the
+    """The wanted results: the names of nodes, the levels of quantiles, whether all draws, and the
     moments of ``proportions``, of ``values``, or of both."""
 
     names: tuple[str, ...]
@@ -50,7 +50,7 @@ class Wanted:
 
 
 class GivenBlocks(Given):
-    """Draws of what is given, each for a block of sweeps: some to settle, then the samples.
+    """Draws of the given nodes, each for a block of sweeps: some to settle, then the samples.
 
     There are ``samples`` in all, an equal number for each draw, after ``burn_in`` sweeps given the
     first draw and after ``settle`` sweeps, its share of them, given each further one.
@@ -98,11 +98,11 @@ class RowTask:
     law: CountLaw | None = None
 
 
-# ---- what is found ------------------------------------------------------------------------------
+# ---- the answer ---------------------------------------------------------------------------------
 
 
 class Found(NamedTuple):
-    """Of one node: moments, and quantiles and draws if they were asked for."""
+    """The moments of one node, and its quantiles and draws if they were asked for."""
 
     mean: NDArray[np.float64]
     sd: NDArray[np.float64]
@@ -117,9 +117,9 @@ class NewRows:
 
     ``quantiles[name]`` has the dim "quantile" before these, ``draws[name]`` the dim "draw", if they
     were asked for. ``proportions[name]`` and ``proportions_sd[name]`` are those of each row divided
-    by its sum, as θ_j / θ_·j. The rows ``empty`` (numbers) have no datum above 0: what they get is
-    the prior. ``given`` are the nodes that were held, ``left_out`` those that only given ones
-    depend on. ``network`` and ``data`` are of the rows, ``held`` has the draws of what was given,
+    by its sum, as θ_j / θ_·j. The rows ``empty`` (numbers) have no datum above 0: their result is
+    the prior. ``given`` are the nodes with given values, ``left_out`` those that only given ones
+    depend on. ``network`` and ``data`` are of the rows, ``held`` has the draws of the given nodes,
     ``coords`` labels along dims. ``result[name]``, ``name in result``, ``list(result)`` refer to
     the means.
     """
@@ -175,9 +175,9 @@ class NewRows:
         return len(self.values)
 
     def to_draws(self) -> Draws:
-        """The draws of the rows, each beside the draw of the rest that it was drawn given: with
-        them all verbs of `pgbn.Draws` speak of the new rows, as ``predict`` does of the data of
-        these rows, of nodes without data too. Needs ``keep="draws"``."""
+        """The draws of the rows, each with the draw of the given nodes that it belongs to. All
+        methods of `pgbn.Draws` then apply to the new rows: ``predict``, for example, predicts their
+        data, also those of nodes without data. Needs ``keep="draws"``."""
         if not self.draws or self.network is None:
             raise PgbnError('to_draws: no draws were kept; infer with keep="draws"')
         count = len(next(iter(self.draws.values())))
@@ -198,7 +198,7 @@ class NewRows:
 
     def to_xarray(self) -> Any:
         """An `xarray.Dataset` (needs the extra ``pgbn[arviz]``): the means under the names of the
-        nodes, and beside them name_sd, name_quantile and name_draw."""
+        nodes, and also name_sd, name_quantile and name_draw."""
         try:
             import xarray
         except ImportError:

@@ -1,1 +1,1 @@
-"""Chains: their beginning, their state, their draws, and what is told while they run."""
+"""Chains: their beginning, their state, their draws, and their progress reports."""

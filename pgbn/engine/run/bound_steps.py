@@ -1,4 +1,5 @@
-"""The turns of a sweep: each step with the key of its streams, as a function of the sweep's number.
+"""The bound steps of a sweep: each with the key of its streams, as a function of the sweep's
+number.
 
 A step that comes again in a user's order draws anew, from streams of its own.
 """
@@ -44,8 +45,8 @@ class BoundStep:
 
 @dataclass(frozen=True)
 class PipelinedStep:
-    """The counts of the data and the tables right after them, which are left to the sampler of
-    the first layer: other threads draw them while it works."""
+    """The counts of the data and the tables right after them. The sampler of the first layer draws
+    both: other threads draw the tables while it works."""
 
     sampler: FirstLayer
     base: int
@@ -131,8 +132,7 @@ def begin_counts(turns: Iterable[BoundStep], sweeps: int) -> None:
 
 
 # ---- trace --------------------------------------------------------------------------------------
-#
-# One sweep, step by step, for those who want to see it happen.
+# One sweep, step by step, to see how it works.
 
 
 @dataclass(frozen=True)
@@ -140,9 +140,9 @@ class TraceEvent:
     """A step that has just been taken.
 
     ``reads`` are the values that it conditioned on, by name; ``counts`` the counts that it drew,
-    by the node that hears them; ``value`` the value that it drew; ``stale`` the names of what is
-    stale after it; ``faults`` those that it read although they were stale (of an order that was
-    not checked). All arrays are copies, with dims in the order of their node.
+    by the node that receives them; ``value`` the value that it drew; ``stale`` the names of values
+    and counts that are stale after it; ``faults`` those that it read although they were stale (in
+    an order that was not checked). All arrays are copies, with dims in the order of their node.
     """
 
     number: int
@@ -156,9 +156,9 @@ class TraceEvent:
 
 
 def trace_turns(program: Program, turns: Sequence[BoundStep], sweep: int) -> Iterator[TraceEvent]:
-    """Take every turn of a sweep and tell of it. A loop that is left early ends the sweep."""
+    """Run every step of a sweep and report it. A loop that is left early ends the sweep."""
     freshness, left = Freshness(), list(turns)
-    for turn in turns:  # what an earlier sweep leaves stale at its end
+    for turn in turns:  # stale at the end of an earlier sweep
         freshness.run(turn.step)
     try:
         for number, turn in enumerate(turns, 1):

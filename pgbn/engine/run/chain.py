@@ -62,8 +62,8 @@ def begin_values(program: Program, given: Given, key: int, init: Mapping[str, An
 
 
 def _stored(program: Program, name: str, value: NDArray[Any], begun: bool) -> NDArray[Any]:
-    """A value where the program keeps it, a block of rows at a time; if it has not ``begun``, as
-    the node begins from it."""
+    """Write a value to the program, a block of rows at a time. If the chain has not ``begun``, it
+    is the value that the node begins from."""
     executor, node = program.executor_for(program.storage[name]), program.network.nodes[name]
     assert isinstance(node, Latent)
     if executor.memory is None:
@@ -84,7 +84,7 @@ def _read_init(program: Program, init: Mapping[str, Any]) -> dict[str, NDArray[n
         raise DataError(f"init={init!r}: give a dict from names of latent nodes to arrays")
     for name, value in init.items():
         if name not in latent:
-            held = f"init: {name!r} is given; leave it out of init"
+            held = f"init: {name!r} is given; omit it from init"
             unknown = f"init: {name!r} is not a latent node.{did_you_mean(name, latent)}"
             raise DataError(held if name in program.network.held else unknown)
         node = program.network.nodes[name]
@@ -105,7 +105,7 @@ def check_imputed(program: Program, name: str, caller: str = "imputed") -> None:
     """Reject a node that is not observed, has no missing cells, or whose cells are not imputed.
 
     A masked cell of x ~ Pois(λ) is unknown. Every sweep draws it, x | λ ~ Pois(λ), together with
-    the latent counts of the other cells (`composed`); the rest of the sweep takes it for data.
+    the latent counts of the other cells (`composed`); the rest of the sweep treats it as data.
     """
     network = program.network
     if not isinstance(name, str) or name not in network.observed:
@@ -118,7 +118,7 @@ def check_imputed(program: Program, name: str, caller: str = "imputed") -> None:
         )
     node = network.nodes[name]
     link = find_link(node)
-    assert link is not None  # `read_data` refuses masked cells without one
+    assert link is not None  # `read_data` rejects masked cells without one
     if link.counts is not None:
         raise DataError(
             f"{caller}: {name!r} is a {type(node).__name__}: for its missing cells a sweep draws "
@@ -223,8 +223,8 @@ class Chain:
         begin: Mapping[str, NDArray[Any]] | None = None,
     ) -> Chain:
         """Many independent chains as one leading dim of every node, each on data of its own, at an
-        exact draw of parameters and data, or at the values ``begin``. A node that the network holds
-        is at the value in ``given``, the same for all, or else at a draw of its own."""
+        exact draw of parameters and data, or at the values ``begin``. A given node of the network
+        has the value in ``given``, the same for all, or else a draw of its own."""
         network, values = hold(check_network(network), given, partly=True)
         fixed, seed = Given(network, values), check_seed(seed)
         every = complete_sizes(network, sizes, fixed.shapes)
@@ -274,8 +274,8 @@ class Chain:
         return next(iter(self.samplers), None)
 
     def sweep(self, n: int = 1) -> Chain:
-        """Run ``n`` sweeps. Ctrl-C stops after one of them, and the chain can go on from there: in
-        the middle of one it would be another chain, and nobody would know."""
+        """Run ``n`` sweeps. Ctrl-C stops at the end of a sweep, and the chain can continue from
+        there. A stop within a sweep would silently change the chain."""
         turns, shards = joined(self._turns), self.program.shards
         with stop_gently(SIGINT) as stop, self.alone():
             for _ in range(check_integer("sweep: n", n, 0)):
@@ -288,13 +288,13 @@ class Chain:
                 self.pending = set(self._later)
                 if stop.requested:
                     break
-        if stop.requested:  # whenever it came, also after the last sweep
+        if stop.requested:  # at any time, also after the last sweep
             raise KeyboardInterrupt(f"stopped after sweep {self.sweeps} of the chain")
         return self
 
     def trace(self) -> Iterator[TraceEvent]:
         """One sweep, step by step: what each step reads, draws and leaves stale. The chain is
-        the same bit for bit as after `sweep`, also where the loop is left early."""
+        bit-identical to that after `sweep`, also if the loop is left early."""
         with self.alone():
             self.sweeps += 1
             self._take_given()
@@ -305,8 +305,8 @@ class Chain:
 
     @contextmanager
     def alone(self) -> Iterator[None]:
-        """Nobody else advances, replaces or copies the chain meanwhile: two threads that sweep it
-        would draw into the same arrays, and nothing would show it but counts that do not add up."""
+        """A context in which no other thread advances, replaces or copies the chain. Two threads
+        that sweep it would draw into the same arrays; only wrong sums of counts would reveal it."""
         if not self._lock.acquire(blocking=False):
             raise DataError(
                 "this chain is in use: another thread advances or copies it, or a trace of it has "
@@ -319,7 +319,7 @@ class Chain:
             self._lock.release()
 
     def _take_given(self) -> None:
-        """The values of held nodes in this sweep, where they change from one to the next."""
+        """Set the given nodes to their values in this sweep, if they change from sweep to sweep."""
         number = self.given.number(self.sweeps)
         if number != self._number:
             self.given.put(self.program, number)
@@ -344,8 +344,8 @@ class Chain:
                 sampler.show()
 
     def state(self) -> dict[str, NDArray[Any]]:
-        """Copies of all that the next sweep reads, by name, beside the network, the data, the
-        seed and the numbers: `restore` goes on from there, bit for bit."""
+        """Copies of all arrays that the next sweep reads, by name, in addition to the network, the
+        data, the seed and the numbers. `restore` continues from there, bit for bit."""
         with self.alone():
             return take_state(self.program, self.pending)
 
@@ -423,7 +423,7 @@ class Chain:
 
     @property
     def counts(self) -> dict[str, NDArray[np.int64]]:
-        """The integer counts that every latent node heard in the last sweep, by name."""
+        """The integer counts that every latent node received in the last sweep, by name."""
         return self.counts_of(self.network.free)
 
     def counts_of(self, names: Iterable[str]) -> dict[str, NDArray[np.int64]]:
@@ -446,10 +446,11 @@ class Chain:
         return explain_chain(self, format, brief)
 
     def append(self, data: Mapping[str, Any], rows: str | None = None, sweeps: int = 50) -> Chain:
-        """A chain on the rows of this one and, after them, those of ``data``, which goes on from
-        here: old values stay, and what belongs to the new rows is drawn given what all rows share,
-        by ``sweeps`` sweeps over them alone. ``rows`` is the dim of the rows, the first of the data
-        if left out. From then on each sweep is exact for all rows; give it some to settle."""
+        """A chain on the rows of this one and, after them, those of ``data``, which continues from
+        here. Old values stay. The values of the new rows are drawn given the values that all rows
+        share, by ``sweeps`` sweeps over the new rows alone. ``rows`` is the dim of the rows, by
+        default the first of the data. From then on each sweep is exact for all rows; run some
+        sweeps to settle."""
         from pgbn.engine.rows.append import append_rows
 
         return append_rows(self, data, rows, sweeps)
@@ -457,7 +458,7 @@ class Chain:
     def log_joint(self) -> float:
         """The log density of the data and all latent values together."""
         self.refresh()
-        known = () if self.network.above else self.network.held  # what they depend on is left out
+        known = () if self.network.above else self.network.held  # their parents are omitted
         names = [name for name in self.network.nodes if name not in known]
         return float(sum(log_density(self.program, name)[0] for name in names))
 

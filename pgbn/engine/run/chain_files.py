@@ -1,13 +1,13 @@
 """Chains and draws as JSON and arrays.
 
-Reading trusts nothing: what the kernels would index with is checked first. Draws are blocks of
-rows, one file for each node, chain and stretch of the run:
+Reading trusts nothing: all numbers that the kernels use as indices are checked first. Draws are
+blocks of rows, one file for each node, chain and stretch of the run:
 
     draws/theta/0/0     rows 0, 1, … of chain 0; an array (draws, *dims of theta)
     draws/theta/0/240   those from row 240 on
 
-A block is written once and never changed; a node is read when it is asked for, the others stay on
-the disk.
+A block is written once and never changed; a node is read when it is asked for; the others stay on
+disk.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def chain_content(chain: Chain) -> dict[str, Any]:
 
 
 def chain_state(chain: Chain) -> Group | InParts:
-    """The arrays of `Chain.state`; where workers have the rows, they write them."""
+    """The arrays of `Chain.state`; if workers have the rows, they write them."""
 
     def whole() -> Group:
         return {name: compact(array) for name, array in chain.state().items()}
@@ -67,7 +67,7 @@ def chain_state(chain: Chain) -> Group | InParts:
 
 
 def chain_data(chain: Chain) -> Group | InParts:
-    """The data of all observed nodes, as cells; workers write what they have of them."""
+    """The data of all observed nodes, as cells; workers write their own rows."""
     shards, cells = chain.program.shards, chain.program.cells
     if shards is None:
         return data_arrays(cells)
@@ -158,9 +158,9 @@ register_codec("chain", Chain, _encode_chain, decode_chain)
 # ---- draws ----
 
 RUN = "run"  # the kind of a folder whose draws are not complete, see `pgbn.engine.run.sampling`
-Layout = dict[str, list[list[int]]]  # of each node and chain: the first row of every block
+Layout = dict[str, list[list[int]]]  # the first row of every block, by node and chain
 DATA = "data"  # the group of what was sampled
-GIVEN = "given"  # and of the values at which nodes were held
+GIVEN = "given"  # and of the values of given nodes
 _ROWS = "rows"  # the array of a block
 _DRAWS_FORM: dict[str, Any] = {"layout": Layout, "shapes": Shapes, "dims": dict[str, list[str]],
                          "attributes": dict[str, Any], "interrupted": bool}  # fmt: skip
@@ -172,15 +172,15 @@ _OF_ATTRIBUTES: dict[str, Any] = {"burn_in": NonNegativeInt, "thin": PositiveInt
 
 
 def block_group(name: str, chain: int, start: int) -> str:
-    """What the rows of a node from ``start`` on are called."""
+    """The name of the rows of a node from ``start`` on."""
     return f"draws/{name}/{chain}/{start}"
 
 
 class BlockValues(Mapping[str, NDArray[np.float64]]):
     """The values of `Draws` that are read when they are asked for: (chain, draw, *dims).
 
-    ``shapes`` are theirs: of chains that are not equally long, as many draws as all have. Of
-    ``nodes``, unlike of expressions, no value is NaN.
+    ``shapes`` are their shapes: if chains differ in length, with the number of draws that all have.
+    Values of ``nodes``, unlike those of expressions, are never NaN.
     """
 
     def __init__(
@@ -215,7 +215,7 @@ class BlockValues(Mapping[str, NDArray[np.float64]]):
 
     def blocks(self, name: str) -> Iterator[tuple[int, int, NDArray[np.float64]]]:
         """The rows of a node, block after block: the chain, the number of the first row, and the
-        rows. Whoever takes them one by one needs no memory for all."""
+        rows. A reader that takes them one by one needs no memory for all."""
         _, most, *entries = self.shapes[name]
         for chain, starts in enumerate(self.layout[name]):
             filled = 0
@@ -316,7 +316,7 @@ def decode_draws(
 
 
 def _sampled(content: Mapping[str, Any], files: Files, sizes: dict[str, int]) -> dict[str, Any]:
-    """The network that was sampled, its data and what was given, of the sizes of the draws."""
+    """The network that was sampled, its data and its given values, with the sizes of the draws."""
     network = Network.from_json(json.dumps(content["network"]))
     data = read_data_arrays(network, content["data shapes"], files(DATA))
     given = Given(network, files(GIVEN) if content.get("given") else {}).stacks
@@ -331,7 +331,7 @@ def _sampled(content: Mapping[str, Any], files: Files, sizes: dict[str, int]) ->
 def _note_sizes(
     what: str, dims: Iterable[str], shape: Sequence[int], sizes: dict[str, int]
 ) -> None:
-    """Add the sizes of dims to those that are known; a dim has one size everywhere."""
+    """Add the sizes of dims to those found so far; a dim has one size everywhere."""
     for dim, size in zip(dims, shape, strict=True):
         if sizes.setdefault(dim, size) != size:
             raise StorageError(f"{what} are damaged: {size} and {sizes[dim]} {dim}")

@@ -26,13 +26,13 @@ class Draws:
     ``draws[name]`` is the same; ``name in draws``, ``list(draws)`` and ``len(draws)`` refer to the
     names, as in a dict.
 
-    ``interrupted``: Ctrl-C came before the end. ``values`` then has the draws that were kept:
-    those of the first chain so far, or of all whole chains, with those of the chain that was
-    not finished in ``unfinished``. ``chain`` is where it stands; ``chain.sweep(n)`` goes on.
+    ``interrupted``: Ctrl-C came before the end. ``values`` then has the draws that were kept: those
+    of the first chain so far, or of all complete chains. The draws of the chain that was not
+    finished are in ``unfinished``. ``chain`` is its current state; ``chain.sweep(n)`` continues.
 
     ``network`` and ``data`` are what was sampled, for prediction and criticism; ``coords`` are the
-    labels along dims, from data frames, xarray or ``coords=``. ``given`` are the values at which
-    nodes were held, with the dims ("draw", *dims of the node): one, or one after another.
+    labels along dims, from data frames, xarray or ``coords=``. ``given`` are the values of given
+    nodes, with the dims ("draw", *dims of the node): one, or one after another.
     """
 
     values: dict[str, NDArray[np.float64]]
@@ -71,10 +71,10 @@ class Draws:
         return len(self.values)
 
     def held(self, name: str) -> NDArray[Any]:
-        """The value at which a node was held, or where it changed from sweep to sweep, the one of
-        each draw: (chain, draw, *dims)."""
+        """The value of a given node. If it changed from sweep to sweep, the value of each draw:
+        (chain, draw, *dims)."""
         if not isinstance(name, str) or name not in self.given:
-            raise PgbnError(f"{name!r} was not held at a value.{did_you_mean(name, self.given)}")
+            raise PgbnError(f"{name!r} has no given value.{did_you_mean(name, self.given)}")
         stack = self.given[name]
         if len(stack) == 1:
             return np.asarray(stack[0])
@@ -103,10 +103,10 @@ class Draws:
         An array (chain, draw, *dims); ``sparse=True`` gives a list, for each chain, of sparse
         matrices, one for each draw; ``statistic``, a function of one replicate, gives what it
         returns, as an array (chain, draw, …). More than 1 GB of dense replicates are not made
-        unless asked for by ``sparse=False``. ``sizes={"doc": 100}`` predicts 100 new rows: what has
-        the dim is generated given the draws of what has not; ``indexes={"author": numbers}`` are
-        the numbers of their categories. The totals of a multinomial are those of the data, where
-        it has data.
+        unless asked for by ``sparse=False``. ``sizes={"doc": 100}`` predicts 100 new rows: nodes
+        with the dim are generated given the draws of the nodes without it. ``indexes={"author":
+        numbers}`` are the numbers of their categories. The totals of a multinomial are those of the
+        data, if it has data.
         """
         from pgbn.evaluation.log_likelihood import predict
 
@@ -126,13 +126,13 @@ class Draws:
         """log p(x_i | θ^s) for every draw and every cell of the data or, ``by="row"``, every row,
         with the latent values of the row integrated out.
 
-        Given them, to leave a row out is to leave out data that its own values have seen. The
+        Given its latent values, omitting a row would omit data that these values have seen. The
         integral is done by importance sampling, with M = ``particles`` proposals: the cost grows
-        with the square of M, and the error falls with M. The estimate of p is unbiased, that of
-        log p too low on average. ``rows`` is the dim of the rows, the first of the node if it is
-        missing; where several observed nodes have it, their data together are the row. Rows must
-        be independent given the rest, and all latent nodes kept. ``data={"x": new}`` are rows that
-        the draws have not seen (by row); draws of what no row has are enough then.
+        with the square of M, and the error falls with M. The estimate of p is unbiased, that of log
+        p too low on average. ``rows`` is the dim of the rows, the first of the node if it is
+        missing; if several observed nodes have it, their data together are the row. Rows must be
+        independent given the rest, and all latent nodes kept. ``data={"x": new}`` are rows that the
+        draws have not seen (by row); draws of the nodes without rows are enough then.
         """
         from pgbn.evaluation.log_likelihood import log_likelihood
 
@@ -158,7 +158,7 @@ class Draws:
         seed: int = 0,
     ) -> Any:
         """The draws as ArviZ takes them (needs the extra ``pgbn[arviz]``): the groups posterior
-        (or prior, prior_predictive), sample_stats and observed_data, the latter where the data are
+        (or prior, prior_predictive), sample_stats and observed_data, the latter if the data are
         small. ``predict`` and ``log_likelihood`` name observed nodes for posterior_predictive and
         log_likelihood; ``log_likelihood={"x": "row"}`` is by row."""
         from pgbn.evaluation.inference_data import inference_data
@@ -167,9 +167,9 @@ class Draws:
 
     def report(self, path: str | Path, **options: Any) -> Path:
         """Write one self-contained HTML page: the graph of the network, tables of all nodes and of
-        every node whose vectors sum to one, traces and R-hat of what does not depend on the
-        numbering of units, the derivation, and the settings. Draws of a belief network also show
-        its topics and documents. The options are those of `pgbn.report.report_data`, among them
+        every node whose vectors sum to one, traces and R-hat of numbers that do not depend on the
+        order of units, the derivation, and the settings. Draws of a belief network also show its
+        topics and documents. The options are those of `pgbn.report.report_data`, among them
         ``title``, ``coords``, ``settings``, ``texts`` and ``titles``."""
         from pgbn.report import write_report
 
@@ -181,7 +181,7 @@ class Draws:
         folders.save(self, path)
 
     def __repr__(self) -> str:
-        shapes = getattr(self.values, "shapes", None)  # of draws in a folder: none is read for it
+        shapes = getattr(self.values, "shapes", None)  # of draws in a folder: reads no values
         shapes = shapes or {name: value.shape for name, value in self.values.items()}
         rows = [f"  {name}{list(self.dims[name])} {shape}" for name, shape in shapes.items()]
         return "\n".join(["Draws (interrupted)" if self.interrupted else "Draws", *rows])

@@ -1,8 +1,8 @@
-"""The future of a network in time: the recursion goes on from the last row of posterior draws.
+"""The future of a network in time: the recursion continues from the last row of posterior draws.
 
     θ_{T+h} ~ p(θ_{T+h} | θ_{T+h−1}, globals),   x_{T+h} ~ p(x_{T+h} | θ_{T+h}, globals)
 
-A future of ``steps`` rows is drawn as a network of steps + 1 rows whose first row is known: the
+A future of ``steps`` rows is drawn as a network of steps + 1 rows whose first row is given: the
 last one of the past. With a longest lag of L it has steps + L rows, the last L of the past, or all
 if the past has fewer. Each draw is a replicate, with its own past and its own globals.
 """
@@ -80,20 +80,20 @@ def forecast_network(network: Network, draws: Any, steps: int, seed: int = 0) ->
 
 
 def _time_of(network: Network) -> str:
-    """The dim along which nodes depend on their own row before."""
+    """The dim along which nodes depend on their own previous row."""
     dims = {network.wiring.connections.time_dim(node.name) for node in network} - {None}
     if len(dims) == 1:
         return str(dims.pop())
     if dims:
         raise NetworkError(f"forecast: recursions along several dims, {', '.join(map(str, dims))}")
     raise NetworkError(
-        "forecast: no node depends on its own row before (a Shift), so that there is no future; "
+        "forecast: no node depends on its own previous row (a Shift), so that there is no future; "
         "for rows of a plate use net.infer(data, given=draws, rows=...)"
     )
 
 
 def _check_slots(network: Network, time: str) -> None:
-    """Reject what would need more of the past, or of the future, than the row before."""
+    """Reject a slot that needs more of the past, or of the future, than the previous row."""
     for (name, slot), polynomial in network.wiring.polynomials.items():
         dims = {dim for term in polynomial.terms for dim in term.dims}
         if time not in network[name].axes and time not in dims:
@@ -107,7 +107,7 @@ def _check_slots(network: Network, time: str) -> None:
 
 
 def _is_needed(network: Network, name: str, time: str, rows: int) -> bool:
-    """Whether a node without time stands in a slot of one with it, beyond these first rows."""
+    """Whether a node without time is in a slot of one with it, beyond these first rows."""
     return time not in network[name].axes and any(
         factor.name == name and (term.phase != FIRST or term.lag > rows)
         for (child, _), polynomial in network.wiring.polynomials.items()

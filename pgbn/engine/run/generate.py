@@ -1,8 +1,8 @@
 """Values of nodes: given ones, draws of the joint distribution, from the roots to the data, and
 draws that are put back.
 
-A network says which nodes are held (`Network.holding`); their values come with the data: one for
-all sweeps, or draws, one after another.
+A network declares which nodes are given (`Network.holding`). Their values come with the data: one
+for all sweeps, or draws, one after another.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def generate_network(
     network: Network, seed: int, sizes: Mapping[str, int], given: Any
 ) -> dict[str, NDArray[Any]]:
     """A dict of arrays, one for each node, with the node's dims in order, after those of draws if
-    draws are given. Nodes above given ones are left out: they would have to be drawn from a
+    draws are given. Nodes above given ones are omitted: they would have to be drawn from a
     posterior."""
     network, values = bind_indexes(network, given_arrays(given))
     for name in values:
@@ -52,8 +52,8 @@ def generate_network(
             raise DataError(f"given: no node {name!r}.{did_you_mean(name, network.nodes)}")
     for name in network.held:
         if name not in values:
-            raise DataError(f"given: no value of {name!r}, which the network holds; give one")
-    given_coords(network, values, values)  # in one order, where they have labels
+            raise DataError(f"given: no value of {name!r}, which is a given node; give one")
+    given_coords(network, values, values)  # in one order, if they have labels
     read = {name: read_stack(network.nodes[name], value) for name, value in values.items()}
     every = complete_sizes(network, sizes, {n: s.shape[1:] for n, (s, _) in read.items()})
     lead = common_lead("given", {name: lead for name, (_, lead) in read.items() if lead})
@@ -92,7 +92,7 @@ def _above(network: Network, given: Iterable[str]) -> set[str]:
             below = next(each for each in network.nodes if each in known
                          and unknown[0] in nx.ancestors(graph, each))  # fmt: skip
             raise DataError(
-                f"given: {name!r} depends on {unknown[0]!r}, about which the given {below!r} tells "
+                f"given: {name!r} depends on {unknown[0]!r}, about which the given {below!r} says "
                 f"something; give {unknown[0]!r} too"
             )
     if known and known | above == set(network.nodes):
@@ -166,7 +166,7 @@ class Given:
         self.count = max(lengths, default=1)
 
     def number(self, sweep: int) -> int:
-        """Which draw a sweep (from 1 on) is run given: one after another, and again."""
+        """The draw for a sweep (from 1 on): one after another, then from the first again."""
         return max(sweep - 1, 0) % self.count
 
     @property
@@ -185,19 +185,19 @@ class Given:
             program.values[name] = to_storage(program, name, every.astype(np.float64))
 
     def check_replicated(self, network: Network) -> None:
-        """Reject values about which other nodes could tell something, or that change."""
+        """Reject values about which other nodes have evidence, or that change."""
         known = set(self.stacks)
         for name in known:
             above = sorted(nx.ancestors(network.graph, name) - known)
             if above or self.count > 1:
                 reason = f"{above[0]} has a posterior then" if above else "one value is needed"
                 raise DataError(
-                    f"given: {name!r} cannot be the same in all replicates: {reason}; hold it at a "
+                    f"given: {name!r} cannot be the same in all replicates: {reason}; give it a "
                     f"draw of its own in each, net.holding({name!r}) without given="
                 )
 
     def check(self, program: Program) -> None:
-        """Reject a 0 where the value of a slot must be positive; the program has its values."""
+        """Reject a 0 in a slot that must be positive; the program has its values."""
         zeros = {name for name, stack in self.stacks.items() if not stack.all()}
         slots = {}
         for node in program.network:
@@ -218,10 +218,10 @@ class Given:
 def hold(
     network: Network, given: Any, partly: bool = False, data: Any = None, init: Any = None
 ) -> tuple[Network, dict[str, Any]]:
-    """The network with the given nodes held, and their values; ``partly``: not of all of them. The
+    """The network with its given nodes, and their values; ``partly``: not of all of them. The
     labels of given and initial values must be those of the ``data``.
 
-    Of the draws of a `pgbn.Draws`, all that are latent nodes, or those that are held already.
+    A `pgbn.Draws` supplies its draws of all latent nodes, or of those that are given already.
     """
     values = given_arrays(given)
     if given is not None and not isinstance(given, Mapping):
@@ -231,7 +231,7 @@ def hold(
     for name in held.held:
         if name not in values and not partly:
             raise DataError(
-                f"given: no value of {name!r}, which the network holds; give {{{name!r}: array, …}}"
+                f"given: no value of {name!r}, which is a given node; give {{{name!r}: array, …}}"
             )
     check_labels(network, data, "given", given, values)
     if isinstance(init, Mapping):
@@ -240,21 +240,18 @@ def hold(
 
 
 def hold_some(network: Network, given: Any, data: Any) -> tuple[Network, dict[str, Any]]:
-    """The same, where something must remain to be drawn."""
+    """The same, but at least one node must remain to be drawn."""
     held, values = hold(network, given, data=data)
     if not held.free:
-        raise DataError(
-            f"given: {', '.join(held.held)} leave nothing to draw; leave one of them out"
-        )
+        raise DataError(f"given: {', '.join(held.held)} leave nothing to draw; omit one of them")
     return held, values
 
 
 class Replay:
-    """Draws put back into a program, one after another, for what is computed from them afterwards
-    about one observed node.
+    """Draws put back into a program, one after another, to compute results about one observed node.
 
-    ``new`` gives dims another size: every node with such a dim is then of new rows, generated given
-    the others, and not what was drawn for the rows of the data.
+    ``new`` gives dims another size: every node with such a dim then has new rows. They are
+    generated given the other nodes and replace the draws for the rows of the data.
     """
 
     def __init__(
@@ -324,7 +321,7 @@ class Replay:
                 yield chain, draw
 
     def _value(self, name: str, chain: int, draw: int) -> NDArray[Any]:
-        """What a node was at a draw: drawn, or given."""
+        """The value of a node at a draw: drawn, or given."""
         if name not in self.fixed:
             return np.asarray(self.draws.values[name][chain, draw])
         value = self.fixed[name]

@@ -1,4 +1,4 @@
-"""Progress: what callbacks get after every sweep, and the live line.
+"""Progress: the events for callbacks after every sweep, and the live line.
 
     def log(event: pgbn.Event) -> None:
         print(event.sweep, event.widths, event.log_likelihood)
@@ -40,7 +40,7 @@ Traces = Mapping[str, Sequence[float]]
 
 
 def choose_meter() -> Meter:
-    """What shows the line here: in a kernel of Jupyter, of which Colab and others have a class of
+    """The display of the line: in a kernel of Jupyter, of which Colab and others have a class of
     their own, or in a terminal. Without a console the standard error is None, or may be closed."""
     shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
     if any(each.__name__ == "ZMQInteractiveShell" for each in type(shell).__mro__):
@@ -56,7 +56,7 @@ def choose_meter() -> Meter:
 def live_text(event: Event, seconds: float, log_likelihood: float | None) -> str:
     """burn-in 30/200 · 0:41 left · widths 100-63 · 1.2 M tokens/s · log p -6.912 per token.
 
-    ``seconds`` is what a sweep takes.
+    ``seconds`` is the time of a sweep.
     """
     parts = [f"{event.stage} {event.sweep}/{event.sweeps}"]
     parts.append(f"{_clock(seconds * (event.total - event.done))} left")
@@ -84,8 +84,8 @@ def _clock(seconds: float) -> str:
 class Meter:
     """Shows an event a few times a second; the log likelihood at most for 2 % of the time.
 
-    Where a line can no longer be shown (a terminal that was closed, a full disk) the run goes on
-    without.
+    The run continues without the line if it can no longer be shown (a closed terminal, a full
+    disk).
     """
 
     every = 0.25
@@ -114,14 +114,14 @@ class Meter:
         self.put(text, event.done / event.total)
 
     def put(self, text: str, part: float, *below: str) -> None:
-        """`show` a line, and those below it, as long as there is somewhere to."""
+        """`show` a line, and those below it, as long as the output is open."""
         if self.lost:
             return
         lines = [printable(line, one_line=True) for line in (text, *below)]
         self._attempt(lambda: self.show(self.between.join(lines), part))
 
     def end(self) -> None:
-        """`close`, whatever has become of the terminal."""
+        """`close`, even if the terminal is gone."""
         self._attempt(self.close)
 
     def _attempt(self, write: Callable[[], None]) -> None:
@@ -131,7 +131,7 @@ class Meter:
             self.lost = True
 
     def show(self, text: str, part: float) -> None:
-        """Put this text, and this part of the whole, before somebody's eyes."""
+        """Show this text, and the part of the run that is done."""
         raise NotImplementedError
 
     def close(self) -> None:
@@ -139,7 +139,7 @@ class Meter:
 
 
 class Silent(Meter):
-    """Where nobody looks, or nobody wants to."""
+    """No display: there is no terminal, or the user wants none."""
 
     lost = True
 
@@ -177,7 +177,7 @@ class Notebook(Meter):
 
 
 class Bar(Meter):
-    """A bar with rich where the text leaves room for it; a long text takes two lines."""
+    """A bar with rich if the text leaves space for it; a long text takes two lines."""
 
     def __init__(self) -> None:
         from rich.console import Console
@@ -187,7 +187,7 @@ class Bar(Meter):
         super().__init__()
         self.bar = BarColumn(24)
         self.text = TextColumn("{task.description}", markup=False, table_column=Column())
-        # Drawn by `show` alone: errors of a thread that draws would be nobody's to catch.
+        # Drawn by `show` alone: nobody could catch the errors of a thread that draws.
         self.progress = Progress(
             self.text, console=Console(stderr=True), transient=True, auto_refresh=False
         )
@@ -203,7 +203,7 @@ class Bar(Meter):
     def close(self) -> None:
         try:
             self.progress.stop()
-        finally:  # what rich prints above the bar, and leaves so where it fails
+        finally:  # rich redirects output above the bar, and does not undo this if it fails
             for name in ("stdout", "stderr"):
                 stream = getattr(sys, name)
                 setattr(sys, name, getattr(stream, "rich_proxied_file", stream))
@@ -244,16 +244,15 @@ class ManyLines:
         self.meter.put(first, event.done / event.total, *others)
 
 
-# ---- what the line says while kernels are compiled ----
-#
-# numba tells of every function that it compiles, and not of those that it finds on disk. A kernel
+# ---- the line while kernels are compiled ----
+# numba reports every function that it compiles, but not those that it finds on disk. A kernel
 # compiles what it calls, so that only the outermost of them are counted.
 
 
 @contextmanager
 def compiling(show: Callable[[str], None], of: int = 0) -> Iterator[None]:
-    """While it lasts, each kernel that is compiled is shown: "compiling kernel 7 of about 22 (crt),
-    12 s". ``of`` is how many a run takes that finds none on disk, 0 if that is not known.
+    """A context in which each kernel that is compiled is shown: "compiling kernel 7 of about 22
+    (crt), 12 s". ``of`` is the number of kernels of a run that finds none on disk, 0 if unknown.
 
     Events are a private part of numba. A version without them shows nothing.
     """
@@ -324,7 +323,7 @@ class Event:
     def widths(self) -> tuple[int, ...]:
         """The factors with counts in each layer of positive scores, from the data up (those above
         the first data node); empty if the network has none. Scores that sum to one, as in a plain
-        topic model, share a budget that is given."""
+        topic model, have a fixed width."""
         program, network, widths = self.chain.program, self.chain.network, []
         for layer in layers_above(network, network.observed[0]):
             received = [
@@ -339,7 +338,7 @@ class Event:
 
     @property
     def stage(self) -> str:
-        """What the live line calls the part of the run that this sweep belongs to."""
+        """The name, in the live line, of the part of the run that this sweep belongs to."""
         return self.phase.replace("_", "-")
 
     @property
@@ -354,13 +353,13 @@ class Event:
 
 
 class Callback(Protocol):
-    """Anything that takes an event; what it raises stops the chain after this sweep."""
+    """Anything that takes an event; an exception from it stops the chain after this sweep."""
 
     def __call__(self, event: Any, /) -> None: ...
 
 
 def check_callback(callback: Any) -> None:
-    """What is called after every sweep must be a function."""
+    """Check that a callback is a function."""
     if callback is not None and not callable(callback):
         raise DataError(f"callback={callback!r}: give a function of one argument, a pgbn.Event")
 
@@ -383,8 +382,8 @@ class Clock:
 
 @contextmanager
 def live(show: bool = True, kernels: int = 0) -> Iterator[Meter]:
-    """A callback that shows where a run stands, or does nothing where nobody would see it; a first
-    run compiles about so many ``kernels``."""
+    """A callback that shows the progress of a run, or does nothing without a display. A first run
+    compiles about ``kernels`` kernels."""
     meter = choose_meter() if check_flag("progress", show) else Silent()
     meter.put("preparing", 0.0)
     try:

@@ -83,11 +83,11 @@ if TYPE_CHECKING:
     from pgbn.samplers.executor import Executor
 
 
-# ---- what is kept of a chain ----
+# ---- the draws that are kept of a chain ----
 
 
 def free_dims(expression: Expression) -> tuple[str, ...]:
-    """The dims of an expression's value. A Mix sums over what two of its factors share."""
+    """The dims of an expression's value. A Mix sums over the dims that two of its factors share."""
     terms = expand(expression, Walk(Normal("value", expression, 1.0), "mean"))
     return tuple(dict.fromkeys(dim for term in terms for dim in term.free))
 
@@ -167,7 +167,7 @@ class Keep:
         return {name: expression_json(part.expression) for name, part in self.expressions.items()}
 
     def axes(self, name: str) -> tuple[str, ...]:
-        """The dims of what is kept under a name."""
+        """The dims of the draws under a name."""
         return (self.expressions.get(name) or self.network.nodes[name]).axes
 
     def shape(self, name: str, sizes: Mapping[str, int]) -> tuple[int, ...]:
@@ -179,14 +179,14 @@ class Keep:
         return 8 * sum(prod(self.shape(name, sizes)) for name in self.names)
 
     def label_free(self, name: str, value: NDArray[Any]) -> float:
-        """A number that is the same however the entries of a value are ordered: their mean or, of
-        those that sum to one, the mean of their squares."""
+        """A number that does not depend on the order of the entries of a value: their mean, or the
+        mean of their squares if they sum to one."""
         node = self.network.nodes.get(name)
         square = node is not None and node.simplex is not None
         return float(np.mean(np.square(value) if square else value)) if value.size else 0.0
 
     def reader(self, chain: Chain) -> Callable[[], dict[str, NDArray[np.float64]]]:
-        """The function that gives the values of a chain as it stands, by name."""
+        """The function that gives the current values of a chain, by name."""
         for name in self.data:
             check_imputed(chain.program, name, "keep")
         readers = {n: part.reader(chain.program) for n, part in self.expressions.items()}
@@ -203,7 +203,7 @@ class Keep:
 
 
 def read_keep(network: Network, keep: Any) -> Keep:
-    """What ``keep`` of `Network.sample` says: names, or a dict of names and expressions."""
+    """The argument ``keep`` of `Network.sample`: names, or a dict of names and expressions."""
     if keep is not None and not np.iterable(keep):
         raise DataError(f"keep={keep!r}: give a list of names of latent nodes")
     if isinstance(keep, Mapping):
@@ -216,14 +216,14 @@ def read_keep(network: Network, keep: Any) -> Keep:
 
 # ---- a run ----
 
-_CHAIN_BYTES = 10_000  # that is noted of a chain, at least
+_CHAIN_BYTES = 10_000  # of the records of a chain, at least
 BLOCK_BYTES = 2**25  # draws that wait for a commit
 
 
 @dataclass(frozen=True)
 class RunPlan:
-    """How many sweeps, draws and chains, and what is kept of them: names, and those of them that
-    are ``expressions``, as JSON."""
+    """The numbers of sweeps, draws and chains, and the names of the draws that are kept.
+    ``expressions`` are those of them that are expressions, as JSON."""
 
     burn_in: int
     draws: int
@@ -249,11 +249,11 @@ class RunPlan:
         return self.burn_in + self.draws * self.thin
 
     def kept_after(self, sweeps: int) -> int:
-        """The draws that a chain has after so many sweeps."""
+        """The number of draws that a chain has after some sweeps."""
         return max(0, sweeps - self.burn_in) // self.thin
 
     def kept(self, network: Network) -> Keep:
-        """What is kept of a chain of ``network``."""
+        """The draws that are kept of a chain of ``network``."""
         return Keep.from_json(network, self.keep, self.expressions)
 
     def about(self, network: Network, layer1: str) -> dict[str, Any]:
@@ -325,7 +325,7 @@ class Run:
         return self.done[number]
 
     def open(self, number: int) -> RunningChain:
-        """A chain where it stands."""
+        """A chain in its current state."""
         return RunningChain(self.make(number) if number else self.first, self.plan)
 
     def after_sweep(self, at: RunningChain) -> None:
@@ -346,7 +346,7 @@ class Run:
         return self._draws(self.values)
 
     def interrupted(self, clock: Clock, at_once: bool = False) -> Draws:
-        """What was kept before a stop, if there is any. ``at_once``: in the middle of a sweep."""
+        """The draws before a stop, if there are any. ``at_once``: in the middle of a sweep."""
         plan, kept = self.plan, [self.plan.kept_after(sweeps) for sweeps in self.done]
         where = f"stopped after sweep {clock.done} of {clock.total}"
         if plan.parallel > 1:
@@ -359,7 +359,7 @@ class Run:
         if not sum(kept):
             raise self.stop.interrupted(
                 f"{where}; this exception has the chain: pgbn.save(error.chain, path) keeps it, "
-                "and error.chain.sweep(n) goes on", last,
+                "and error.chain.sweep(n) continues", last,
             )  # fmt: skip
         notify(f"{where}: {sum(kept)} of {plan.draws * plan.chains} draws were kept")
         done = kept.count(plan.draws)  # chains, and the draws of the next one
@@ -399,7 +399,7 @@ class Run:
         return self.interrupted(clock)
 
     def _run_one(self, number: int, clock: Clock) -> None:
-        """One chain, from where it stands; one listener hears at a time."""
+        """One chain, from its current state; callbacks run one at a time."""
         if self.sweeps(number) == self.plan.sweeps or self._is_over():
             return
         at = self.open(number)
@@ -513,7 +513,7 @@ class SavedRun(Run):
         self.runner.commit(self._told(self.content), arrays)
 
     def _shared(self, chain: Chain, coords: Coords) -> dict[str, Any]:
-        """What all chains share, of which one begins."""
+        """The content that all chains share, before they begin."""
         keep, sizes = self.plan.kept(chain.network), chain.program.sizes
         return {
             **self.plan.about(chain.network, chain.layer1),
@@ -524,7 +524,7 @@ class SavedRun(Run):
         }
 
     def _told(self, content: dict[str, Any], interrupted: bool = True) -> dict[str, Any]:
-        """The content with what a reader of the draws so far needs."""
+        """The content, with the entries that a reader of the draws so far needs."""
         least = min(self.plan.kept_after(each["sweeps"]) for each in content["chains"].values())
         entries = content["entries"].items()
         shapes = {name: [self.plan.chains, least, *sizes] for name, sizes in entries}
@@ -563,7 +563,7 @@ class SavedRun(Run):
             rhythm.tick(lambda: self._write(at))
 
     def commit(self, at: RunningChain) -> None:
-        """Commit now; if that fails, the commit before it stands."""
+        """Commit now; if that fails, the previous commit remains valid."""
         try:
             self._write(at)
         except StorageError as error:
@@ -593,7 +593,7 @@ class SavedRun(Run):
         at.taken()
 
     def finish(self) -> Draws:
-        """The folder now holds the draws and what was sampled, and nothing else."""
+        """The folder now holds the draws, the network and the data, and nothing else."""
         kept = {group: file for group, file in self.runner.groups.items()
                 if group in (DATA, GIVEN) or group.startswith("draws/")}  # fmt: skip
         told = self._told(self.content, interrupted=False)
@@ -606,14 +606,14 @@ class SavedRun(Run):
             raise KeyboardInterrupt
         path = self.runner.path
         raise self.stop.interrupted(
-            f"stopped after sweep {clock.done} of {clock.total} and saved; go on with the command: "
+            f"stopped after sweep {clock.done} of {clock.total} and saved; continue with: "
             f"pgbn resume {path}, or in Python: pgbn.resume({str(path)!r}); "
             f"pgbn.load({str(path)!r}) has the draws so far"
         )
 
 
 def _check_chains(plan: RunPlan, content: Mapping[str, Any]) -> None:
-    """A file tells of as many chains as it says there are, each of them within the plan."""
+    """Check that a file has the states of all its chains, each of them within the plan."""
     chains, layout = content["chains"], content["layout"]
     if len(chains) != plan.chains or any(
         str(number) not in chains for number in range(len(chains))
@@ -629,14 +629,14 @@ def _check_chains(plan: RunPlan, content: Mapping[str, Any]) -> None:
 
 
 def run_facts(content: Mapping[str, Any]) -> dict[str, Any]:
-    """Where a run stands, from the content alone."""
+    """The progress of a run, from the content alone."""
     plan, chains = RunPlan(**content["settings"]), content["object"]["chains"]
     sweeps = [int(chains[str(n)]["sweeps"]) for n in range(plan.chains)]
     return {**asdict(plan), "sweeps": sweeps, "of": plan.sweeps,
             "draws so far": [plan.kept_after(n) for n in sweeps]}  # fmt: skip
 
 
-# ---- what users call ----
+# ---- public functions ----
 
 
 def sample(
@@ -681,7 +681,7 @@ def sample(
     folder = check_path("save", save)
     if is_archive(folder):
         raise StorageError(
-            f"{folder}: there is something saved already; pgbn.resume({str(folder)!r}) goes on "
+            f"{folder}: there is something saved already; pgbn.resume({str(folder)!r}) continues "
             "with a run that was stopped; else use another folder"
         )
     with Runner(folder, RUN, asdict(plan), Timing(minutes)) as runner:
@@ -698,7 +698,7 @@ def resume_sampling(
     callback: Callback | None = None,
     executor: Executor | None = None,
 ) -> Draws:
-    """Go on with a run from where each of its chains stands in the folder."""
+    """Continue a run from the saved state of each of its chains in the folder."""
     check_callback(callback)
     with Runner(path, RUN, timing=timing) as runner:
         run = SavedRun.opened(runner)
@@ -723,9 +723,9 @@ def time_samplers(
     """Seconds of a sweep with each sampler of the first layer that the network has, the quickest
     first: the least of ``sweeps``, after ``burn_in``, on ``threads``.
 
-    ``layer1="auto"`` goes by the sizes of the data and never looks at a clock, since the same seed
-    must give the same chain everywhere. Where time matters more, choose by hand:
-    ``network.chain(data, layer1=…)``.
+    ``layer1="auto"`` depends on the sizes of the data and never uses a clock, since the same seed
+    must give the same chain everywhere. If time matters more, choose by hand: ``network.chain(data,
+    layer1=…)``.
     """
     found = {}
     for name in sampler_names():

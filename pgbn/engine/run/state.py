@@ -1,4 +1,4 @@
-"""The state of a chain, as `Chain.state` gives it and files keep it: checked before it is used."""
+"""The state of a chain, as in `Chain.state` and in files: checked before it is used."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ _NAMES = {"values": 1, "counts": 2, "drawn": 2, "latent_counts": 1, "sampler": 1
 
 
 def take_state(program: Program, pending: Collection[str]) -> dict[str, NDArray[Any]]:
-    """Copies of all that the next sweep reads; the values of ``pending`` nodes are not drawn yet,
-    and nobody reads them."""
+    """Copies of all arrays that the next sweep reads. The values of ``pending`` nodes are not drawn
+    yet, and are not read."""
     out = {
         path: as_stored(table, getattr(program, table)[key])
         for path, (table, key) in state_places(program, pending).items()
@@ -37,8 +37,8 @@ def take_state(program: Program, pending: Collection[str]) -> dict[str, NDArray[
 
 
 def state_places(program: Program, pending: Collection[str]) -> dict[str, tuple[str, Any]]:
-    """The table and the key of each array of a state, by its path, but for what samplers of the
-    first layer count, which they keep in a form of their own."""
+    """The table and the key of each array of a state, by its path. Counts that samplers of the
+    first layer keep in a form of their own are not among them."""
     samplers = program.first_layers.values()
     own = {(s.observed, name) for s in samplers for name in (s.pattern.loadings, s.pattern.scores)}
     left_out = {*pending, *program.network.held}
@@ -61,7 +61,8 @@ def as_stored(table: str, value: NDArray[Any]) -> NDArray[Any]:
 
 
 def sampler_path(program: Program, sampler: FirstLayer, name: str) -> str:
-    """What an array of the state of a sampler is called; of several, it names the data."""
+    """The name of an array of a sampler's state; it names the data if there are several
+    samplers."""
     several = len(program.first_layers) > 1
     return f"sampler/{name}" + (f" of {sampler.observed}" if several else "")
 
@@ -99,7 +100,7 @@ def read_tables(program: Program, state: Mapping[str, Any]) -> Tables:
             tables[table][names[0]] = _integers(path, array)
         elif table == "drawn":
             tables[table][names[0], names[1]] = _drawn(program, path, names, array)
-        elif names[1] != PREVIOUS:  # what goes to the row before is drawn before it is read
+        elif names[1] != PREVIOUS:  # counts for the previous row are drawn before they are read
             _check(path, names[0], program.network.nodes)
             _check(path, names[1], program.network.latent, array, program.shape.get(names[1]))
             tables[table][names[0], names[1]] = _integers(path, array)
@@ -139,7 +140,7 @@ def _value(program: Program, path: str, name: str, array: NDArray[Any]) -> NDArr
 
 def _drawn(program: Program, path: str, pair: list[str], array: NDArray[Any]) -> NDArray[Any]:
     """A random exposure; it may be infinite, for a shape that underflowed to 0. Gaussian evidence
-    is kept whole: κ, of any sign, and then the exposure ω."""
+    has two parts: κ, of any sign, and then the exposure ω."""
     rule = program.wiring.rules.get((pair[0], pair[1]))
     if rule is None or rule.drawn is None:
         known = ["/".join(key) for key, each in program.wiring.rules.items() if each.drawn]

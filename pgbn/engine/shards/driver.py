@@ -1,13 +1,13 @@
-"""The driver of a chain whose rows are with workers: what travels to them and back.
+"""The driver of a chain whose rows are with workers, and the messages to them and back.
 
     down   values that all rows share, when they were drawn; φ of the first layer as it was drawn,
            once for each machine; the keys of the steps
     up     integer counts that the steps of rows have for what all rows share; rows, when the driver
            or a user reads them
 
-What is drawn by several workers does not depend on how many they are: streams are those of rows,
-counts are integers, and floats are added by the driver, in the order of rows. A worker that takes
-the place of a lost one begins with what that one left at its last commit.
+Draws do not depend on the number of workers: streams are those of rows, counts are integers, and
+the driver adds floats in the order of rows. A worker that replaces a lost one begins with the last
+commit of the lost one.
 """
 
 from __future__ import annotations
@@ -57,18 +57,17 @@ PARTS = ("compute", "wait", "serialise", "commit")  # of the time of a sweep
 
 
 def _forget(pool: WorkerPool, name: str, workers: int) -> None:
-    """The chain is no longer needed."""
-    with suppress(Exception):  # nor, perhaps, are the workers
+    """Release a chain that is no longer needed."""
+    with suppress(Exception):  # the workers may be gone too
         for number in range(workers):
             pool.ask(number, worker.forget, name)
 
 
 class RemoteTable(UserDict[Any, NDArray[Any]]):
-    """The driver's table of arrays, of which some, None in ``data``, are with the workers: they are
-    fetched when they are read. What is set here is among the ``fresh``, which the workers do not
-    have yet.
+    """The driver's table of arrays. Some, None in ``data``, are with the workers: they are fetched
+    when they are read. An array that is set here is ``fresh``: the workers do not have it yet.
 
-    Invariant: what is read is what the last step that drew it left, whoever ran it.
+    Invariant: a reader gets the array of the last step that drew it, whoever ran the step.
     """
 
     def __init__(self, fetch: Callable[[Any], NDArray[Any]], here: Mapping[Any, Any]) -> None:
@@ -85,7 +84,7 @@ class RemoteTable(UserDict[Any, NDArray[Any]]):
         self.data[key], self.fresh[key] = value, None
 
     def leave(self, key: Any) -> None:
-        """The workers have it, and what was here is old or no longer needed."""
+        """The workers have the array; the one here is old or no longer needed."""
         self.data[key] = None  # type: ignore[assignment]
         self.fresh.pop(key, None)
 
@@ -179,8 +178,8 @@ def executor_behind(program: Program) -> Executor:
 
 
 class ShardDriver:
-    """The driver of one chain, whose tables fetch what they do not have. ``seconds``: what the
-    sweeps so far took, by part."""
+    """The driver of one chain, whose tables fetch the arrays that they do not have. ``seconds`` is
+    the time of the sweeps so far, by part."""
 
     def __init__(self, program: Program, executor: Executor, pool: WorkerPool, plate: str) -> None:
         self.program, self.executor, self.pool, self.plate = program, executor, pool, plate
@@ -196,8 +195,8 @@ class ShardDriver:
             self.tables[name] = table
             setattr(program, name, table)
         self.fresh_loadings: dict[str, FirstLayer] = {}  # whose φ the workers do not have yet
-        self._first: list[list[Message]] = []  # what each worker is asked first
-        self._pushed: dict[frozenset[Place], Any] = {}  # handles of what all workers have
+        self._first: list[list[Message]] = []  # the first messages of each worker
+        self._pushed: dict[frozenset[Place], Any] = {}  # handles of arrays that all workers have
         self._sweeps = 0  # since the last commit
         self._gathers = False  # a worker could not write to the folder where the chain is saved
 
@@ -223,8 +222,8 @@ class ShardDriver:
         return out
 
     def takes(self, step: Step) -> bool:
-        """Whether the workers run a step that draws a part of the rows by itself: it is local along
-        the plate, and no rule of a user has a say in it."""
+        """Whether the workers run a step that draws a part of the rows by itself. The step must be
+        local along the plate and must not use rules of a user."""
         node, wiring = self.program.network.nodes[step.node], self.program.wiring
         rules = wiring.connections.rules_of(node).values() if step.upward else ()
         sources = () if step.upward else wiring.sources[node.name]
@@ -256,7 +255,7 @@ class ShardDriver:
         self.session.begin(self._first)
 
     def _own_cells(self) -> list[dict[str, Any]]:
-        """The data of each worker's rows. It reads what is in a folder itself if it can."""
+        """The data of each worker's rows. A worker reads data in a folder itself if it can."""
         every: list[dict[str, Any]] = [
             {name: cells.part(*edge) for name, cells in self.cells.items()} for edge in self.edges
         ]
@@ -280,7 +279,7 @@ class ShardDriver:
     # ---- sweeps -----------------------------------------------------------------------
 
     def ask(self, method: Any, *args: Any, fetch: bool = True) -> list[Any]:
-        """What a method, by which nothing changes, gives for each shard."""
+        """The result of a method that changes nothing, for each shard."""
         messages = [(worker.call, (self.name, method, *args))] * len(self.edges)
         return self._answers(partial(self.session.ask, fetch=fetch), messages)
 
@@ -299,8 +298,8 @@ class ShardDriver:
         self.work(Shard.run_steps, list(jobs))
 
     def work(self, method: Any, *args: Any, each: Sequence[Any] = ()) -> None:
-        """Let all workers do something with what has changed here, and take what comes of it;
-        ``each`` has an argument of its own for every worker."""
+        """Send all workers a message with the arrays that have changed here, and take the results.
+        ``each`` has a separate argument for every worker."""
         began = time.perf_counter()
         shared, own = self._fresh()
         handle = self.pool.share(shared) if shared else {}
@@ -326,7 +325,7 @@ class ShardDriver:
         self.seconds["serialise"] += sent - began + time.perf_counter() - answered
 
     def _fresh(self) -> tuple[dict[Place, Any], list[dict[Place, NDArray[Any]]]]:
-        """What has changed here: what all workers share, and the rows of each."""
+        """The arrays that have changed here: those that all workers share, and the rows of each."""
         shared: dict[Place, Any] = {}
         own: list[dict[Place, NDArray[Any]]] = [{} for _ in self.edges]
         for name, table in self.tables.items():
@@ -342,7 +341,8 @@ class ShardDriver:
         return shared, own
 
     def _is_held(self, place: Place) -> bool:
-        """Whether it is φ of a first layer that has begun: its sampler has it in another form."""
+        """Whether a node is φ of a first layer that has begun: its sampler has it in another
+        form."""
         layers = self.program.first_layers.values()
         return place[0] == "values" and any(
             layer.pattern.loadings == place[1] and isinstance(layer, RemoteLayer) and layer.begun
@@ -364,13 +364,14 @@ class ShardDriver:
                 self.tables[table][key] = np.asarray(sum(parts[1:], parts[0]))
 
     def swept(self) -> None:
-        """The end of a sweep: every few of them, the workers commit what they have."""
+        """The end of a sweep: after every few sweeps, the workers commit their arrays."""
         self._sweeps += 1
         if self._sweeps >= self.pool.commit:
             self.commit()
 
     def commit(self) -> None:
-        """Let the workers give away what they have, so that new ones can continue from there."""
+        """Let the workers copy their arrays to the store, so that new ones can continue from
+        there."""
         began = time.perf_counter()
         rows, shared = self.ask(Shard.row_state, fetch=False), self._pushed.values()
         about: Any = self.name, Shard.work, {}, {}, Shard.restore
@@ -384,7 +385,7 @@ class ShardDriver:
     # ---- rows that are read here ------------------------------------------------------
 
     def axis(self, place: Place) -> int | None:
-        """The axis of rows in an array of a table; None where it has none."""
+        """The axis of rows in an array of a table; None if it has none."""
         return axis_of(self.program, self.plate, place)
 
     def _fetch(self, table: str, key: Any) -> NDArray[Any]:
@@ -405,11 +406,11 @@ class ShardDriver:
 
     # ---- rows that are saved ----------------------------------------------------------
     #
-    # Each worker writes its part of the files. Where one does not see the folder of the driver,
-    # which must then be one that all machines have, the driver gathers the rows.
+    # Each worker writes its part of the files, in a folder that all machines share. If a worker
+    # does not see the folder of the driver, the driver gathers the rows.
 
     def state_in_parts(self, pending: set[str], whole: Callable[[], Group]) -> InParts:
-        """The state of the chain, of which the workers write their rows; ``whole()`` gathers it."""
+        """The state of the chain, whose rows the workers write; ``whole()`` gathers it."""
         self.work(None)
         program, places = self.program, state_places(self.program, pending)
         axes = {path: self.axis(place) for path, place in places.items()}
@@ -426,7 +427,7 @@ class ShardDriver:
         return InParts(here, away, partial(self._write, Shard.write_state, rows), whole)
 
     def data_in_parts(self, here: Group, whole: Callable[[], Group]) -> InParts:
-        """The data of the chain, of which the workers write their rows."""
+        """The data of the chain, whose rows the workers write."""
         return InParts(here, {}, partial(self._write, Shard.write_data, list(self.cells)), whole)
 
     def _write(self, method: Any, what: Any, probe: Path, stem: str) -> list[WrittenPart] | None:

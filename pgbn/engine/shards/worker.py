@@ -1,8 +1,8 @@
-"""What a worker does: it has the rows of a shard, as a program of fewer rows, and runs its steps.
+"""A worker has the rows of a shard, as a program of fewer rows, and runs its steps.
 
-A worker is asked to `build` a shard, to `call` a method of it, and to `forget` it. Each has the
-state of the worker first, in which every chain has a `Shard` under its name. Of the methods, only
-`Shard.follow` and `Shard.work` change a shard.
+The messages to a worker are `build` (a shard), `call` (a method of it) and `forget`. The first
+argument of each is the state of the worker, in which every chain has a `Shard` under its name. Only
+the methods `Shard.follow` and `Shard.work` change a shard.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ LOADINGS, TOPICS, SAMPLER = "loadings", "topics", "sampler"  # places that are i
 
 @dataclass(frozen=True)
 class Spec:
-    """What all workers need to know of a chain."""
+    """The description of a chain that all workers need."""
 
     network: Network
     plate: str
@@ -58,8 +58,8 @@ class Spec:
 
 @dataclass(frozen=True)
 class Reply:
-    """What came of some work: the arrays of rows that the worker ``kept``, the counts that its
-    rows have of what all rows ``share``, and the ``seconds`` that it took."""
+    """The result of some work: the arrays of rows that the worker ``kept``, the counts of its rows
+    for nodes that all rows ``share``, and the ``seconds`` that it took."""
 
     kept: list[Place]
     share: dict[Place, Any]
@@ -95,7 +95,7 @@ class Shard:
         self.steps = {s.base: s for s in (*steps, *later.values())}
 
     def places(self) -> list[tuple[Place, bool]]:
-        """What is in the tables, and whether it has rows."""
+        """The arrays in the tables, and whether they have rows."""
         program, plate = self.program, self.spec.plate
         every = [(table, key) for table in TABLES for key in getattr(program, table)]
         return [(place, axis_of(program, plate, place) is not None) for place in every]
@@ -176,11 +176,11 @@ class Shard:
             self.put(arrays)
         return None, topics
 
-    # ---- what changes nothing ---------------------------------------------------------
+    # ---- methods that change nothing --------------------------------------------------
 
     def row_state(self) -> dict[Place, NDArray[Any]]:
         """All arrays that have rows, from which `restore` continues. Counts that a sampler of the
-        first layer makes from its own state are none of them."""
+        first layer computes from its own state are not among them."""
         made = {(s.observed, node) for s in self.samplers
                 for node in (s.pattern.loadings, s.pattern.scores)}  # fmt: skip
         out = {place: self.read(place) for place, has_rows in self.places()
@@ -218,7 +218,7 @@ class Shard:
         return write_part(probe, stem, self.rows, arrays)
 
 
-# ---- what a worker is asked ----
+# ---- messages to a worker ----
 
 
 def build(state: WorkerState, name: str, spec: Spec, first: int, cells: Any, indexes: Any) -> None:
@@ -227,7 +227,7 @@ def build(state: WorkerState, name: str, spec: Spec, first: int, cells: Any, ind
 
 
 def call(state: WorkerState, name: str, method: Callable[..., Any], *args: Any) -> Any:
-    """What a method of the shard gives."""
+    """The result of a method of the shard."""
     return method(state[name], *args)
 
 
@@ -237,7 +237,7 @@ def forget(state: WorkerState, name: str) -> None:
 
 
 def can_read(state: WorkerState, parts: Sequence[StoredCells]) -> bool:
-    """Whether the folders of some data are seen here."""
+    """Whether this machine sees the folders of some data."""
     return all(part.can_be_read() for part in parts)
 
 
@@ -246,7 +246,7 @@ def _topics(sampler: FirstLayer) -> dict[str, NDArray[Any]]:
 
 
 def _sparse(counts: NDArray[Any]) -> Any:
-    """Counts as (places, numbers), where that is smaller."""
+    """Counts as (places, numbers), if that is smaller."""
     flat = counts.reshape(-1)
     places = np.flatnonzero(flat)
     if 2 * places.size >= flat.size:
@@ -279,7 +279,7 @@ def own_cells(cells: Cells) -> Cells:
 
 
 def plate_of_rows(program: Program) -> str | None:
-    """The first dim of the largest data, if rows along it can be separated wherever it stands."""
+    """The first dim of the largest data, if its rows can be separated everywhere."""
     cells = program.cells
     if program.replicates != 1 or not cells:
         return None
@@ -314,8 +314,8 @@ def _mixes(plate: str, factor: Factor) -> bool:
 
 
 def axis_of(program: Program, plate: str, place: Place) -> int | None:
-    """The axis of the plate, from the end, in an array of a table; None where it has none. Numbers
-    of cells have one axis, that of the cells of all rows."""
+    """The axis of the plate, from the end, in an array of a table; None if it has none. Numbers of
+    cells have one axis, that of the cells of all rows."""
     table, key = place
     name = key if isinstance(key, str) else key[-1] if table == "counts" else key[0]
     dims = program.storage.get(name, ())
@@ -330,9 +330,9 @@ def axis_of(program: Program, plate: str, place: Place) -> int | None:
 
 
 def shard_edges(starts: NDArray[np.int64], rows: int, workers: int) -> list[tuple[int, int]]:
-    """``range(rows)`` in at most so many ranges of about as many cells each, which begin with a
-    block; ``starts`` says where the cells of each row begin. No range has a single row, whose
-    arrays would look like those of nodes without the plate."""
+    """``range(rows)`` in a limited number of ranges with about as many cells each. A range begins
+    with a block; ``starts`` says where the cells of each row begin. No range has a single row,
+    whose arrays would look like those of nodes without the plate."""
     each = (starts.size - 1) // rows
     blocks = list(range(0, rows, ROW_BLOCK))
     if rows - blocks[-1] < 2 and len(blocks) > 1:

@@ -1,4 +1,4 @@
-"""Kernels that do several rules at once, used in place of the composed rules where they fit."""
+"""Kernels that do several rules at once, used in place of the composed rules if they fit."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 
 
 def draws_as(wiring: Wiring, node: Node, built_in: type[Node]) -> bool:
-    """Whether a node is generated and drawn as a built-in type is, so that a kernel for that type
-    may stand in for its rules: a subclass may have a `generate` or a draw rule of its own."""
+    """Whether a node is generated and drawn like a built-in type, so that a kernel for that type
+    may replace its rules. A subclass may have its own `generate` or draw rule."""
     if not isinstance(node, built_in) or type(node).generate is not built_in.generate:
         return False
     if node.name in wiring.completed:
@@ -78,7 +78,7 @@ def _rows_of(program: Program, node: Node) -> int:
 class LayerTables(ABC):
     """The tables of a layer of gammas: a step, or `begin`, some `rows` and `end`.
 
-    Each thread counts what it passes on to ``parent``, which is added up at the end.
+    Each thread has counts of its own for ``parent``, which are added up at the end.
     """
 
     def __init__(self, program: Program, node: Node, parent: str) -> None:
@@ -117,7 +117,7 @@ class LayerTables(ABC):
         """Draw the tables of some rows, and add those of the parent to ``share``."""
 
     def end(self) -> None:
-        """Hand on the counts: integers, whose sum does not depend on the order of blocks."""
+        """Pass the counts on: integers, whose sum does not depend on the order of blocks."""
         total = self._shares.pop()
         for share in self._shares:
             total += share
@@ -157,7 +157,7 @@ class SplitTables(LayerTables):
         self._phi, largest = _padded(program.values[mix.phi])
         self._scale = mix.coefficient * largest
         self._n_theta = program.pool.empty((rows, mix.topics), self._m.dtype)
-        # Known from now on, so that the tables of the next layer can follow row by row.
+        # Set already here, so that the tables of the next layer can follow row by row.
         program.counts[self.node, mix.theta] = self._n_theta.reshape(program.shape[mix.theta])
 
     def arrays(self) -> tuple[NDArray[Any], ...]:
@@ -207,7 +207,7 @@ def _shared(program: Program, node: Node, slot: str) -> str | None:
 
 
 def _padded(phi: NDArray[np.float64]) -> tuple[NDArray[np.float32], float]:
-    """φ divided by its largest entry, as float32 with zeros up to whole lanes; that entry."""
+    """φ divided by its largest entry, as float32 with zeros up to full lanes; that entry."""
     replicates, rows, topics = phi.shape
     out = np.zeros((replicates, rows, topics + -topics % LANES), np.float32)
     largest = max(float(phi.max(initial=0.0)), float(np.finfo(np.float64).tiny))
@@ -217,8 +217,8 @@ def _padded(phi: NDArray[np.float64]) -> tuple[NDArray[np.float32], float]:
 
 @maker("fused", Draw, by_rows=True)
 def fused_draw(program: Program, task: Draw) -> Run | None:
-    """The draw of a layer of gammas by one kernel. It checks nothing: what rules that a user has
-    written give is checked first."""
+    """The draw of a layer of gammas by one kernel. It checks nothing: results of a user's rules are
+    checked before."""
     node = task.node
     fused = layer_draw(program, node)
     if fused is None or not any(is_own_rule(s.rule) for s in program.wiring.sources[node.name]):
@@ -238,7 +238,7 @@ def layer_draw(program: Program, node: Node) -> Run | None:
     dims = program.storage[node.name]
     if not draws_as(program.wiring, node, Gamma) or not 2 <= len(dims) <= 3:
         return None
-    # Single precision cuts off what is tiny: no rule minds, but a kernel that reads its density.
+    # Single precision cuts off tiny values. This matters only to a kernel that reads the density.
     if any(node.name in held for held in program.wiring.connections.children.values()):
         return None
     rate, exposure = program.slot(node.name, "rate"), program.exposure(node.name)
@@ -275,7 +275,7 @@ def layer_draw(program: Program, node: Node) -> Run | None:
 
 @maker("fused", Draw, by_rows=True)
 def hidden_draw(program: Program, task: Draw) -> Run | None:
-    """Draw the hidden counts that each stand alone in the shape of one gamma, at once.
+    """Draw the hidden counts that are each alone in the shape of one gamma, at once.
 
         h ~ Pois(λ), θ ~ Gam(a + h, c):   P(h | θ) ∝ (λcθ)^h / (h! Γ(a + h)),
 
@@ -304,7 +304,7 @@ def hidden_draw(program: Program, task: Draw) -> Run | None:
 
 
 def _fits(program: Program, node: Node, gamma: Node) -> bool:
-    """Whether every count stands in the shape of one gamma of its own, and nowhere else."""
+    """Whether every count is in the shape of one gamma of its own, and nowhere else."""
     polynomials = program.wiring.polynomials
     return (
         type(gamma) is Gamma

@@ -59,11 +59,11 @@ class _Partners(Operand):
 
 
 class Entry:
-    """The entry ``now`` of the nodes that are drawn together in turn, and what it receives: slots
-    and evidence, as arrays beside that entry.
+    """The entry ``now`` of the nodes that are drawn together in turn, and its slots and evidence,
+    as arrays that are aligned with that entry.
 
     An entry is a part of size 1 along one dim, which has another name in every slot that the node
-    stands in. What is read along that dim is cut to the entry; all else is as for the node.
+    is in. Arrays with that dim are cut to the entry; all others are as for the node.
     """
 
     def __init__(self, program: Program, sequential: InTurn) -> None:
@@ -76,8 +76,8 @@ class Entry:
         return shape4(self.program.storage[name], sizes, self.program.replicates)
 
     def put(self, name: str, drawn: NDArray[Any]) -> None:
-        """Replace the entry of a node by a new value. What reads arrays may have kept them: the
-        old one stays as it is."""
+        """Replace the entry of a node by a new value. Readers may have kept the old array, which is
+        not changed."""
         value = self.program.values[name].copy()
         part = self.cut(name, value)
         part[...] = drawn.reshape(part.shape)
@@ -88,7 +88,7 @@ class Entry:
         return value[self._where(self.program.storage[name], self.members[name])]
 
     def quantity(self, node: Node, name: str) -> Labelled:
-        """What a rule may name, beside an entry: count, exposure or a slot."""
+        """A quantity for a rule, aligned with an entry: count, exposure or a slot."""
         own, wiring = node.name, self.program.wiring
         if name == "exposure":
             products = wiring.exposures.source_exposure
@@ -214,9 +214,9 @@ def draw_entry(program: Program, entry: Entry, node: Node) -> Callable[[int], No
 
 # ---- by a kernel --------------------------------------------------------------------------------
 #
-# It serves φ ~ Gam(a, c) with the dims (entry, part) or (entry) that stands twice in products over
-# all pairs of entries, or over edges between them, whatever else these products hold, as long as it
-# varies with no entry: r_k φ_ik φ_jk and φ_ik λ_kl φ_jl alike. The shape a may be drawn with each
+# It serves φ ~ Gam(a, c) with the dims (entry, part) or (entry) that is twice in products over all
+# pairs of entries, or over edges between them. The other factors of these products must not vary
+# over entries: both r_k φ_ik φ_jk and φ_ik λ_kl φ_jl are served. The shape a may be drawn with each
 # entry.
 
 
@@ -268,7 +268,7 @@ class _Side:
 
     @property
     def edges(self) -> tuple[tuple[Lookup, ...], ...]:
-        """What tells edges from other edges: the categories of both ends."""
+        """The identity of edges: the categories of both ends."""
         return tuple(end.lookups for end in self.ends)
 
 
@@ -341,8 +341,8 @@ def _run(
 
 
 def _full(value: Any, shape: tuple[int, ...], dims: int) -> NDArray[Any]:
-    """A quantity beside a node of so many dims, a number or an array, as a whole array with the
-    entries after the replicates."""
+    """A quantity that is aligned with a node of some dims, a number or an array, as a full array
+    with the entries after the replicates."""
     array = np.asarray(value)
     array = array.astype(np.int64 if array.dtype.kind in "iu" else np.float64, copy=False)
     if array.ndim:
@@ -352,7 +352,7 @@ def _full(value: Any, shape: tuple[int, ...], dims: int) -> NDArray[Any]:
 
 
 def _added(weights: list[Weight], side: str) -> NDArray[np.float64]:
-    """The weights of one side, added; a diagonal is written out where others are not."""
+    """The weights of one side, added; a diagonal is written out if others are not diagonal."""
     parts = [get() for which, get in weights if getattr(which, side)]
     if not parts:
         return np.zeros((1, weights[0][1]().shape[1], 1))
@@ -386,7 +386,7 @@ def _parent(program: Program, sequential: InTurn) -> Node | None:
 def _weight(
     program: Program, sequential: InTurn, source: Source, product: SumProduct
 ) -> Weight | None:
-    """What multiplies the sums of the other entries in the exposure through a source."""
+    """The factor of the sums of the other entries in the exposure through a source."""
     others = [o for o in product.operands if isinstance(o, _OTHERS)]
     masks = [o for o in product.operands if isinstance(o, PairMask)]
     rest = tuple(o for o in product.operands if o not in others and o not in masks)
@@ -443,7 +443,7 @@ def _side(
 
 
 def _part(program: Program, sequential: InTurn, dims: tuple[str, ...], own: tuple[str, ...]) -> str:
-    """What the dim of the parts of an entry is called in a slot; "" if it has none."""
+    """The name, in a slot, of the dim of the parts of an entry; "" if it has none."""
     storage = program.storage[sequential.node]
     return dims[own.index(storage[1])] if len(storage) > 1 else ""
 
@@ -471,8 +471,8 @@ def _check_pair(program: Program, source: Source, node: str, first: str, second:
         where = ", ".join(str(index) for index in at[1:])
         raise DataError(
             f"{source.child.name}: {first} and {second} both name {one[at]} at {where}: a self "
-            f"loop, where {node} would be multiplied by itself, has no conjugate update; leave "
-            f"such rows out (there are {len(loops)} of them)"
+            f"loop, where {node} would be multiplied by itself, has no conjugate update; omit "
+            f"such rows (there are {len(loops)} of them)"
         )
 
 

@@ -4,8 +4,8 @@
 
 The scores are read through categories, or summed by a sparse constant.
 
-Given φ and the product S of all that varies over rows, cells are split as those of Poisson factor
-analysis are. Every factor of S receives the counts of its own entries.
+Given φ and the product S of all factors that vary over rows, cells are split as in Poisson factor
+analysis. Every factor of S receives the counts of its own entries.
 """
 
 from __future__ import annotations

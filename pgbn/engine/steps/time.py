@@ -1,12 +1,13 @@
 """Nodes in time: scanned backward on the way up, forward on the way down.
 
 Backward, row t receives the counts of its own children and those that row t+1 passes back (with a
-lag, row t + lag), and shares its tables between the row before and the other parents. Forward, row
-t is drawn given the new row t−1.
+lag, row t + lag), and shares its tables between the previous row and the other parents. Forward,
+row t is drawn given the new row t−1.
 
-Of a type whose rule holds its value, such as a gamma with a hidden count in its shape, the counts
-of row t are drawn given the rows t and t−1. Forward, each row is drawn together with its own hidden
-counts, given the new row t−1 and the counts of row t+1: one row after another, each given the rest.
+Some types have a rule that keeps the value of the node, such as a gamma with a hidden count in its
+shape. Their counts of row t are drawn given the rows t and t−1. Forward, each row is drawn together
+with its own hidden counts, given the new row t−1 and the counts of row t+1: one row after another,
+each given the rest.
 """
 
 from __future__ import annotations
@@ -114,7 +115,7 @@ def sample_states(filtered: Array, moves: Array, uniforms: Array) -> NDArray[np.
             weights = weights * np.moveaxis(backward, 0, -1)
         sums = np.cumsum(weights, axis=-1)
         below = (sums <= (uniforms[row] * sums[..., -1])[..., None]).sum(axis=-1)
-        last = (weights > 0).cumsum(axis=-1).argmax(axis=-1)  # where rounding leaves a crumb
+        last = (weights > 0).cumsum(axis=-1).argmax(axis=-1)  # in case rounding leaves a remainder
         states[row] = np.minimum(below, last)
     return states
 
@@ -123,7 +124,8 @@ def sample_states(filtered: Array, moves: Array, uniforms: Array) -> NDArray[np.
 
 
 class Rows:
-    """The rows of one node in time: everything beside a single row, without the dim ``along``.
+    """The rows of one node in time: all arrays are aligned with a single row, without the dim
+    ``along``.
 
     Row t has the shape a_t = Σ_terms …(θ_{t−lag})…; which terms count changes from row to row at
     the lags of its Shifts, so that the rows between two lags have a phase in common.
@@ -155,7 +157,7 @@ class Rows:
 
     @property
     def rule(self) -> EvidenceRule:
-        """What the rows tell the slot of their recursion."""
+        """The messages of the rows to the slot of their recursion."""
         return self.program.wiring.rules[self.name, self.slot]
 
     @property
@@ -172,7 +174,7 @@ class Rows:
         return Labelled(lambda: get().take(self.now, axis), dims, labelled.replicates)
 
     def read(self, operand: Operand) -> Labelled:
-        """An operand at the current row; the node itself its lag before."""
+        """An operand at the current row; the node itself is read its lag earlier."""
         if not isinstance(operand, PreviousRow):
             return self.row(self.program.read(operand))
         names = dict(zip(operand.own_dims, operand.dims, strict=True))
@@ -192,7 +194,7 @@ class Rows:
         return Products(self.read, self.program.sizes).compile(product)
 
     def wants(self, factor: Factor) -> bool:
-        """Whether a factor is to be told its counts."""
+        """Whether a factor receives its counts."""
         return factor.previous or factor.name in self.program.wiring.sources
 
     def shape(self) -> Any:
@@ -203,7 +205,7 @@ class Rows:
         return total
 
     def at_row(self, quantity: Labelled) -> Callable[[], Any]:
-        """A quantity beside the node, evaluated now, seen row by row."""
+        """A quantity that is aligned with the node, evaluated now, row by row."""
         value: Any = quantity.get()
         if not isinstance(value, np.ndarray):
             return lambda: value
@@ -245,7 +247,7 @@ class Rows:
 def time_exposures(rows: Rows) -> list[Any]:
     """ζ_t = rule(q_t + what row t + lag passes back, rates): one 4-d array (or number) a row."""
     program, rule = rows.program, rows.rule
-    if isinstance(rule.exposure, (int, float)):  # what is held tells of itself alone
+    if isinstance(rule.exposure, (int, float)):  # a kept value has an exposure of its own
         return [float(rule.exposure)] * rows.length
     assert callable(rule.exposure)
     received = rows.at_row(program.exposure(rows.name))
@@ -306,7 +308,7 @@ def backward(rows: Rows, term: Term, cell: list[Any]) -> Callable[[], Any]:
 
 
 def _without_padding(rows: Rows, value: Any, dims: tuple[str, ...]) -> NDArray[np.float64]:
-    """What is beside a row, a number or 4-d, as (R or 1, *dims)."""
+    """An array that is aligned with a row, a number or 4-d, as (R or 1, *dims)."""
     array = np.asarray(value, np.float64)
     if not array.ndim:
         return array
@@ -317,7 +319,7 @@ def _without_padding(rows: Rows, value: Any, dims: tuple[str, ...]) -> NDArray[n
 def stack_rows(
     rows: Rows, each: list[Any], counts: NDArray[np.bool_] | None = None
 ) -> NDArray[np.float64]:
-    """The exposures of every row as one array, (R, *dims); 0 where a row does not count."""
+    """The exposures of every row as one array, (R, *dims); 0 for a row that does not count."""
     program, kept = rows.program, _kept(rows)
     inner = tuple(dim for dim in kept if dim != rows.along)
     shape = (program.replicates, *(program.sizes[dim] for dim in inner))
@@ -331,7 +333,7 @@ def stack_rows(
 
 
 def _kept(rows: Rows) -> tuple[str, ...]:
-    """The dims of what a node in time passes to its slot, as they are stored."""
+    """The dims of the messages of a node in time to its slot, as they are stored."""
     dims = rows.program.wiring.exposures.rule_dims(rows.node, rows.slot)
     return tuple(dim for dim in rows.program.storage[rows.name] if dim in dims)
 
@@ -374,7 +376,7 @@ def _rows(operand: FirstRow | LaterRows, program: Program) -> Labelled:
 
 @read_operand.register(PreviousRow)
 def _previous(operand: PreviousRow, program: Program) -> Labelled:
-    """The value its lag before; zero in the first rows."""
+    """The value its lag earlier; zero in the first rows."""
     name, lag = operand.name, operand.lag
     along = program.wiring.connections.time_dim(name)
     assert along is not None
@@ -393,7 +395,7 @@ def _previous(operand: PreviousRow, program: Program) -> Labelled:
 
 @maker("time", Counts)
 def time_counts(program: Program, task: Counts) -> Run:
-    """Backward: the tables of every row, shared between the row before and other parents."""
+    """Backward: the tables of every row, shared between the previous row and other parents."""
     node = task.node
     rows = Rows(program, node)
     splitters = rows.splitters()
@@ -467,8 +469,8 @@ def _forward(
     drawn: Callable[[Rows], Callable[[Stream, tuple[int, ...]], Any]],
     first: NDArray[Any] | None = None,
 ) -> Callable[[int], NDArray[Any]]:
-    """Draw the rows from first to last; ``drawn`` draws the current row, in a shape. If the
-    values of the ``first`` rows are known, draw the others."""
+    """Draw the rows from first to last; ``drawn`` draws the current row, in a shape. If the values
+    of the ``first`` rows are given, draw the others."""
     rows = Rows(program, node)
 
     def run(key: int) -> NDArray[Any]:
@@ -492,7 +494,7 @@ def _forward(
 def time_prior(
     program: Program, node: Node, first: NDArray[Any] | None = None
 ) -> Callable[[int], NDArray[Any]]:
-    """Generate a node in time from its slots, after the ``first`` rows if those are known."""
+    """Generate a node in time from its slots, after the ``first`` rows if those are given."""
 
     def drawn(rows: Rows) -> Callable[[Stream, tuple[int, ...]], Any]:
         slots = rows.quantities(node.slots())

@@ -144,7 +144,7 @@ def test_new_rows_that_feel_each_other_are_refused() -> None:
         net.infer({"x": NEW.T}, given=SHARED, rows="day")
     known = pg.Constant(np.ones((3, 2)), dims=("day", "place"))
     both = small(Carried(EVENT + known, axis=1, weights=(1.0, 0.5)))
-    with pytest.raises(pg.NetworkError, match="a known array along 'place'"):
+    with pytest.raises(pg.NetworkError, match="a constant array along 'place'"):
         both.infer({"x": X}, given={}, rows="place")
     renamed = Carried(EVENT.rename(place="here"), axis=1, weights=(1.0, 0.5)).rename(here="place")
     with pytest.raises(pg.NetworkError, match="event has 'place' as 'here'"):

@@ -261,6 +261,6 @@ RATE = Gamma("rate", 2, 1)
 def test_masks_are_refused_where_cells_cannot_be_imputed(node: pgbn.Observed, slot: str) -> None:
     net = Network(node)
     kind = type(node).__name__
-    with pytest.raises(DataError, match=f"x: .*masked cells.* rule of {kind} for {slot}.* leave"):
+    with pytest.raises(DataError, match=f"x: .*masked cells.* rule of {kind} for {slot}.* omit"):
         net.chain({"x": MASKED})
     net.chain({"x": MASKED.filled(1)}).sweep()

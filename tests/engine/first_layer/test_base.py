@@ -107,8 +107,11 @@ def test_auto_integrates_scores_of_authors_out() -> None:
 @pytest.mark.parametrize(
     ("fields", "reason"),
     [
-        ({"kind": pgbn.BernoulliPoisson}, "theta is read through author, beside counts that"),
-        ({"rate": lambda rate: rate + Gamma("b", 1, 1, dims="term")}, "beside further terms"),
+        ({"kind": pgbn.BernoulliPoisson}, "theta is read through author, together with counts"),
+        (
+            {"rate": lambda rate: rate + Gamma("b", 1, 1, dims="term")},
+            "together with further terms",
+        ),
     ],
 )
 def test_what_is_left_to_the_general_rules(fields: dict[str, Any], reason: str) -> None:

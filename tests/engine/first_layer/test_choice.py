@@ -99,7 +99,7 @@ REASONS: dict[str, tuple[Callable[[], Network], str]] = {
         "the data of Waiting are not counts",
     ),
     "one factor": (lambda: counts(theta(dims=DIMS)), "the rate of x is not a product of two nodes"),
-    "two terms": (shared_scores, "theta stands in several terms of the rate of x"),
+    "two terms": (shared_scores, "theta is in several terms of the rate of x"),
     "a term of cells": (
         lambda: counts(phi() @ theta() + Gamma("b", 1, 1, dims=DIMS)),
         "a further term of the rate of x varies from cell to cell",

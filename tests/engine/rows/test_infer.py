@@ -176,7 +176,7 @@ def refused() -> Iterator[tuple[str, Any, Any, list[str]]]:
     pfa = MODELS["pfa"]
     data, given = example(pfa)
     for name in IN_TIME:
-        yield name, MODELS[name], ({}, {}, "time"), ["its own row before", "net.forecast"]
+        yield name, MODELS[name], ({}, {}, "time"), ["its own previous row", "net.forecast"]
     yield "dim", pfa, (data, given, "docs"), ["rows='docs'", "Did you mean 'doc'"]
     yield "terms", pfa, (data, given, "term"), ["phi1 sums to one over 'term'"]
     yield "no data", pfa, (data, given, "topic1"), ["no observed node has this dim"]
@@ -190,7 +190,7 @@ def refused() -> Iterator[tuple[str, Any, Any, list[str]]]:
     net = Network(
         pgbn.Poisson("x", known * (phi @ theta), dims=("doc", "term")), sizes={"topic": 2}
     )
-    yield "constant", net, (data, {"phi": given["phi1"]}, "doc"), ["known array along 'doc'"]
+    yield "constant", net, (data, {"phi": given["phi1"]}, "doc"), ["constant array along 'doc'"]
     graph = pgbn.Network(
         pgbn.Poisson("x", theta.rename(doc="i") @ phi.rename(term="doc"), dims=("i", "doc")),
         sizes={"topic": 2},

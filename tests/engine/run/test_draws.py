@@ -51,5 +51,5 @@ def test_what_was_not_kept_or_held_is_named(documents, name: Any) -> None:
     assert name not in draws
     with pytest.raises(pg.PgbnError, match=r"no draws of .* were kept"):
         draws[name]
-    with pytest.raises(pg.PgbnError, match="was not held at a value"):
+    with pytest.raises(pg.PgbnError, match="has no given value"):
         draws.held(name)

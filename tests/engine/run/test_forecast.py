@@ -75,7 +75,7 @@ def known_rates() -> Network:
         (MODELS["pgds"], {}, 0, "steps=0"),
         (MODELS["pgds"], 3, 1, "given=3"),
         (zoo.pfa(2), {}, 1, r"no future.*net\.infer"),
-        (known_rates(), {"theta": np.ones((2, 3))}, 1, "known array along 'time'"),
+        (known_rates(), {"theta": np.ones((2, 3))}, 1, "constant array along 'time'"),
     ],
 )
 def test_what_cannot_be_forecast(network: Any, draws: Any, steps: int, words: str) -> None:
