@@ -1,4 +1,4 @@
-"""Hidden choices: exact conditionals, the joint-distribution test, and its power."""
+"""Hidden choices: the power of the joint-distribution test, given choices, brackets."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy import stats
 
 from pgbn import Categorical, DataError, Dirichlet, Gamma, Network, Poisson
 from pgbn.nodes.base import Array
@@ -17,20 +16,6 @@ from pgbn.samplers.random import Stream
 from pgbn.testing import geweke
 from tests.helpers.language import chosen_rates
 from tests.helpers.state_networks import STATES, states_of
-
-
-def test_probabilities_of_a_mixture() -> None:
-    """P(z_j = k) ∝ π_k Π_v Pois(x_jv; λ_kv)."""
-    rate, pi = np.array([[1.0, 4.0], [2.0, 2.0], [5.0, 0.5]]), np.array([0.5, 0.3, 0.2])
-    z = Categorical("z", Dirichlet("pi", 1.0, over="k"), over="k", dims="d")
-    net = Network(Poisson("x", z @ Gamma("rate", 1, 1, dims=("k", "v")), dims=("d", "v")))
-    data = np.array([[1, 3], [2, 1], [0, 0]])
-    given = {"pi": pi, "rate": rate}
-    draws = net.sample({"x": data}, burn_in=0, draws=2000, given=given, seed=1)["z"]
-    found = np.asarray(draws).reshape(-1, 3, 3).mean(axis=0)
-    logs = np.log(pi) + stats.poisson(rate).logpmf(data[:, None]).sum(axis=2)
-    exact = np.exp(logs) / np.exp(logs).sum(axis=1, keepdims=True)
-    assert np.abs(found - exact).max() < 4.5 * np.sqrt(0.25 / 2000)
 
 
 def without_prior(stream: Stream, log_conditional: Any) -> Array:

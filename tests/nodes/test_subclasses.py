@@ -143,6 +143,10 @@ def _returns(count: Array, exposure: Array, shape: Array, rate: Array) -> Any:
         ({"shpae": 2.0}, "theta: the draw rule of Returns .*'shpae'.* shape, rate"),
         (np.ones(3), "theta: the draw rule of Returns returned ndarray; return a dict"),
         (None, "theta: the draw rule of Returns returned NoneType"),
+        (
+            {"shape": "a"},
+            "theta: the draw rule of Returns returned 'a' for 'shape'; return numbers",
+        ),
         ({"rate": np.array([1.0, np.nan, 1.0])}, "theta: the draw rule of Returns .*NaN .*'rate'"),
     ],
 )

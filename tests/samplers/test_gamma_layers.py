@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 from pgbn.samplers.contract import BLOCK
-from pgbn.samplers.gamma_layers import count_tables, draw_layer, draw_top, share_tables
+from pgbn.samplers.gamma_layers import draw_layer, draw_top, share_tables
 from pgbn.samplers.lanes import LANES
 from tests.helpers.means import close
 
@@ -40,21 +40,6 @@ def test_gammas_of_tiny_shape_have_the_right_tail():
     draw_top(KEY, 0, -(-rows // BLOCK), np.full((1, columns), shape), m, rate, out, sums)
     check_gammas(out, stats.gamma(shape))
     assert out.min() > 0
-
-
-def test_a_layer_adds_shapes_and_counts_and_divides_by_rates():
-    rng = np.random.default_rng(0)
-    rows, columns, repeats = 40, 5, 4000
-    theta, phi = (
-        rng.gamma(0.5, size=(1, rows, 3)),
-        rng.dirichlet(np.ones(columns), 3).T[None].copy(),
-    )
-    m, rate = rng.poisson(0.5, (1, rows, columns)), rng.gamma(3.0, size=(1, rows))
-    out, sums = np.empty((repeats, rows, columns)), np.empty((repeats, rows))
-    for i in range(repeats):
-        draw_layer(np.uint64(i), 0, 2, 1.5, theta, phi, m, rate, out[i : i + 1], sums[i : i + 1])
-    shape = 1.5 * theta[0] @ phi[0].T + m[0]
-    assert close(out, shape / rate[0][:, None], shape / rate[0][:, None] ** 2)
 
 
 def test_zero_shapes_give_zeros():
@@ -98,21 +83,6 @@ def tables(m, theta, phi, repeats, coefficient=1.0):
         up.append(n_theta)
         down.append(n_phi[0])
     return np.array(up), np.array(down)
-
-
-def test_tables_of_a_shared_shape_have_the_exact_mean():
-    rng = np.random.default_rng(0)
-    m, shape = rng.poisson(2.0, (30, 21)).astype(np.int32), rng.gamma(0.5, size=(1, 21))
-    seen = np.zeros((4000, 1, 21), np.int64)
-    for i in range(len(seen)):
-        count_tables(np.uint64(i), 0, 30, 30, shape, m, seen[i])
-    mean = np.array(
-        [
-            [sum(a / (a + i) for i in range(n)) for n, a in zip(row, shape[0], strict=True)]
-            for row in m
-        ]
-    )
-    assert close(seen[:, 0], mean.sum(axis=0), mean.sum(axis=0))
 
 
 @pytest.mark.parametrize("topics", [1, 3, 16, 37])

@@ -177,8 +177,9 @@ SHAPES = {
     "a single token": SINGLE,
     "empty rows and columns": HOLES,
     "all zero": np.zeros((4, 5), int),
+    "all zero, one cell": np.zeros((1, 1), int),
     "sparse": sp.csc_array(HOLES),
-    "large counts": np.array([[30_000, 1, 0], [0, 2, 50_000]]),
+    "large counts": np.array([[30_000, 1, 0], [0, 2, 10**6]]),
 }
 
 

@@ -33,19 +33,6 @@ def test_without_pseudo_counts_the_draws_are_wrong() -> None:
     assert result.worst > 6, result
 
 
-def test_the_conditional_is_that_of_quadrature() -> None:
-    """φ of two entries, counts 3 and 1, exposures 6 and 1: p(φ) ∝ φ^{2.7} (1 − φ)^{0.7} e^{−5φ}."""
-    u = pg.Constant(np.array([6.0, 1.0]), dims="term")
-    net = pg.Network(pg.Poisson("x", u * pg.Dirichlet("phi", 0.7, over="term"), dims="term"))
-    assert not net.schedule[-1].on_demand
-    draws = net.sample({"x": np.array([3, 1])}, burn_in=50, draws=5_000, chains=1, seed=0)
-    p = (np.arange(20_000) + 0.5) / 20_000
-    weight = p**2.7 * (1 - p) ** -0.3 * np.exp(-5 * p) * (1 - p)
-    exact = [(p**k * weight).sum() / weight.sum() for k in (1, 2)]
-    found = draws.values["phi"][..., 0]
-    np.testing.assert_allclose([found.mean(), (found**2).mean()], exact, atol=0.012)
-
-
 def test_scores_must_be_current() -> None:
     with pytest.raises(StaleReadError, match="phi conditions on theta"):
         weighted_topics(SIZE).with_order(["counts(x)", "counts(theta)", "c", "r", "phi", "theta"])
@@ -78,41 +65,6 @@ def test_exposures_of_rows_and_terms_never_cost_their_product(
 
 
 # ---- what a draw rule may return: new values of the slots of its node ----------------------------
-
-
-NODE = Gamma("g", 1, 1)
-
-
-@pytest.mark.parametrize(
-    "updated",
-    [{}, {"shape": 2.0}, {"shape": np.array([0, 1]), "rate": np.inf}, {"rate": np.array(True)}],
-)
-def test_right_answers(updated: dict[str, Any]) -> None:
-    check_posterior(NODE, NODE.slots(), updated)
-
-
-@pytest.mark.parametrize(
-    ("updated", "words"),
-    [
-        (None, "returned NoneType; return a dict from names of slots (shape, rate)"),
-        ({"shapes": 1.0}, "returned a value of 'shapes', which is no slot; its slots are shape"),
-        ({"shape": "a"}, "returned 'a' for 'shape'; return numbers"),
-        ({"shape": [1.0, np.nan]}, "returned NaN for 'shape'"),
-        ({"rate": [1.0, -2.0]}, "returned the negative value -2 for 'rate'; has it a wrong sign?"),
-    ],
-)
-def test_wrong_answers(updated: Any, words: str) -> None:
-    with pytest.raises(NetworkError) as caught:
-        check_posterior(NODE, NODE.slots(), updated)
-    assert str(caught.value).startswith("g: the draw rule of Gamma returned ")
-    assert words in str(caught.value)
-
-
-def test_the_rules_that_it_heard_may_have_the_wrong_sign() -> None:
-    with pytest.raises(NetworkError, match=r"has it, or the rule for Poisson\.rate of x, a wrong"):
-        check_posterior(
-            NODE, NODE.slots(), {"shape": -1.0}, ("Poisson.rate of x", "Poisson.rate of x")
-        )
 
 
 def test_slots_that_may_be_negative() -> None:

@@ -13,7 +13,7 @@ from pgbn.engine.compile.products import Labelled
 from pgbn.engine.compile.views import View
 from pgbn.network.terms import Lookup
 from pgbn.testing import check_conjugacy, geweke
-from tests.helpers.categories import AUTHORS, authors
+from tests.helpers.categories import authors
 from tests.helpers.language import carried, with_edge
 from tests.helpers.own_edges import Carried, Moving
 
@@ -178,25 +178,7 @@ def test_independent_dims_are_dims_of_the_value(monkeypatch: pytest.MonkeyPatch)
 
 
 SIZES = {"doc": 4, "writer": 3, "year": 2, "topic": 5}
-INDEXES = {"author": np.array([AUTHORS]), "when": np.array([[1, 0, 1, 1]])}
-AUTHOR, WHEN = Lookup("author", "writer", ("doc",)), Lookup("when", "year", ("doc",))
-
-
-def one_hot() -> Any:
-    return np.eye(3)[AUTHORS]
-
-
-@pytest.mark.parametrize("stored", [("writer", "topic"), ("topic", "writer")])
-def test_a_view_is_a_product_with_a_one_hot_matrix(stored: tuple[str, ...]) -> None:
-    view = View((AUTHOR,), stored, SIZES, INDEXES)
-    assert view.dims == ("doc", "topic")
-    array = np.random.default_rng(0).random((2, *(SIZES[dim] for dim in stored)))
-    whole = array if stored[0] == "writer" else array.transpose(0, 2, 1)
-    assert np.array_equal(view.take(array), one_hot() @ whole)
-    received = np.random.default_rng(1).integers(0, 9, (2, 4, 5))
-    back = one_hot().T @ received
-    expected = back if stored[0] == "writer" else back.transpose(0, 2, 1)
-    assert np.array_equal(view.counts(received), expected)
+AUTHOR = Lookup("author", "writer", ("doc",))
 
 
 def test_replicates_may_have_categories_of_their_own() -> None:

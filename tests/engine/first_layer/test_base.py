@@ -12,6 +12,7 @@ import pgbn
 from pgbn import Categories, Dirichlet, Gamma, Network, Poisson
 from pgbn.engine.first_layer.choice import find_patterns
 from pgbn.errors import DataError
+from tests.engine.shards.test_driver import assert_same, everything
 from tests.same_bits.networks import topical
 
 
@@ -75,28 +76,19 @@ def data(counts: Any = X) -> dict[str, Any]:
     return {"x": counts, "author": AUTHORS}
 
 
-def everything(chain: pgbn.Chain) -> dict[str, Any]:
-    values = {f"value of {name}": np.array(value) for name, value in chain.values.items()}
-    return values | chain.state()
-
-
-def assert_same(one: pgbn.Chain, other: pgbn.Chain) -> None:
-    first, second = everything(one), everything(other)
-    assert first.keys() == second.keys()
-    for name, array in first.items():
-        assert np.array_equal(array, second[name]), name
-
-
 @pytest.mark.parametrize("layer1", ["collapsed", "partial", "blocked"])
 def test_threads_files_and_resumed_chains_have_the_same_bits(layer1: str, tmp_path: Path) -> None:
     one = network().chain(data(), layer1=layer1, threads=1).sweep(4)
     assert one.layer1 == layer1
-    assert_same(one, network().chain(data(), layer1=layer1, threads=2).sweep(4))
-    disk = pgbn.Disk(tmp_path / "rows", memory="200MB")
-    assert_same(one, network().chain(data(), layer1=layer1, executor=disk).sweep(4))
     half = network().chain(data(), layer1=layer1, threads=1).sweep(2)
     pgbn.save(half, tmp_path / "chain")
-    assert_same(one, pgbn.load(tmp_path / "chain").sweep(2))
+    disk = pgbn.Disk(tmp_path / "rows", memory="200MB")
+    for other in (
+        network().chain(data(), layer1=layer1, threads=2).sweep(4),
+        network().chain(data(), layer1=layer1, executor=disk).sweep(4),
+        pgbn.load(tmp_path / "chain").sweep(2),
+    ):
+        assert_same(everything(one), everything(other))
 
 
 def test_auto_integrates_scores_of_authors_out() -> None:

@@ -20,6 +20,7 @@ from pgbn.engine.rows.independent import row_network
 from pgbn.engine.rows.infer import (
     by_row,
     count_rows_of,
+    hash_rows,
     row_coords,
 )
 from pgbn.errors import DataError, NetworkError
@@ -293,6 +294,12 @@ ARRAY = np.random.default_rng(0).poisson(0.8, (4, 3, 5))
 
 def cells_for(dims, array):
     return read_array(pgbn.Poisson("x", 1.0, dims=dims), array)
+
+
+def test_a_missing_cell_changes_the_hash_of_its_row():
+    plain, masked = ARRAY[0], np.ma.masked_array(ARRAY[0], np.eye(3, 5) * [[0], [1], [0]])
+    one, two = (hash_rows({"x": by_row(cells_for(("a", "c"), x), "a")}) for x in (plain, masked))
+    assert np.flatnonzero(one != two).tolist() == [1]
 
 
 def test_data_of_several_nodes_must_have_as_many_rows():
