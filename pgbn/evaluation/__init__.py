@@ -1,4 +1,4 @@
-"""What a trained network is worth and what it has found."""
+"""The quality of a trained network, and the topics that it has found."""
 
 from pgbn.evaluation.effects import Effects, compose, design_matrix
 from pgbn.evaluation.exchange import all_topics_graph, from_anndata, to_anndata, to_pyldavis

@@ -1,12 +1,12 @@
-"""How the shares of topics depend on what is known of documents: the method of composition.
+"""How the shares of topics depend on covariates of documents: the method of composition.
 
 For each posterior draw s of the shares, a regression on the design Z of the covariates,
 
     share^s_jk = Z_j β_k + ε,   β^s_k ~ N(β̂^s_k, σ̂²_k (Z'Z)⁻¹),
 
-and all β^s together are the posterior of the effects: its variance is that of a regression, plus
-that of the shares, which a regression on their means leaves out (Treier & Jackman 2008; Roberts et
-al., stm, 2014). Shares are no normal variables: effects are those on the mean.
+and all β^s together are the posterior of the effects: its variance is that of a regression plus
+that of the shares, which a regression on their means ignores (Treier & Jackman 2008; Roberts et
+al., stm, 2014). Shares are not normal variables: the effects are those on the mean.
 """
 
 from __future__ import annotations
@@ -30,7 +30,8 @@ EACH = 25  # draws of β for each draw of the shares
 
 @dataclass(frozen=True)
 class Effects:
-    """Of each of ``terms`` on each topic, (terms, K): the mean, ``sd`` and interval of β."""
+    """The effect β of each of ``terms`` on each topic, (terms, K): its mean, ``sd`` and
+    interval."""
 
     terms: tuple[str, ...]
     mean: Matrix
@@ -81,24 +82,24 @@ def _orthogonal(design: Matrix, names: Sequence[str]) -> tuple[Matrix, Matrix]:
     """Q with orthonormal columns and B with Z B = Q, so that β̂ = B Q'y and (Z'Z)⁻¹ = B B'.
 
     Years and their squares, or times in nanoseconds, hardly differ from multiples of the intercept
-    and of each other. So columns are centred, where there is an intercept, and scaled before they
-    are made orthogonal.
+    and of each other. So columns are centred, if there is an intercept, and scaled before they are
+    made orthogonal.
     """
     constant = np.flatnonzero((np.ptp(design, axis=0) == 0) & (design[0] != 0))
     centre = design.mean(axis=0) if constant.size else np.zeros(design.shape[1])
     centre[constant] = design[0, constant]
-    centre[constant[:1]] = 0.0  # the intercept itself; another one becomes 0
+    centre[constant[:1]] = 0.0  # the intercept itself; any other constant becomes 0
     centred = design - centre
     sizes = np.linalg.norm(centred, axis=0)
     scale = np.where(sizes > 0, sizes, 1.0)
     scaled = centred / scale
-    # What rounding has left of a column when its mean was taken away.
+    # The rounding error that remains of a column after its mean is subtracted.
     unsure = max(design.shape) * np.finfo(np.float64).eps
     unsure *= max(1.0, (np.linalg.norm(design, axis=0) / scale).max())
     if np.linalg.svd(scaled, compute_uv=False)[-1] <= unsure:
         raise DataError(
-            f"the effects {', '.join(names)} cannot be told apart: a column is the sum of others, "
-            "or constant; leave one out"
+            f"the effects {', '.join(names)} cannot be separated: a column is the sum of others, "
+            "or constant; omit one"
         )
     basis, upper = np.linalg.qr(scaled)
     back = np.linalg.inv(upper) / scale[:, None]
@@ -109,9 +110,9 @@ def _orthogonal(design: Matrix, names: Sequence[str]) -> tuple[Matrix, Matrix]:
 
 
 def design_matrix(formula: str, columns: Mapping[str, Any]) -> tuple[Matrix, list[str]]:
-    """The design of "~ treatment + year": an intercept, each column of numbers as it is, of texts,
-    truth values or categories one column of 0 and 1 for every value but the first, and a:b for
-    products. The first value is that of the alphabet, or of the categories of pandas."""
+    """The design of "~ treatment + year": an intercept, each column of numbers as it is, and a:b
+    for products. A column of texts, booleans or categories gives one column of 0 and 1 for every
+    value but the first, by the alphabet or by the categories of pandas."""
     if not isinstance(formula, str) or not formula.strip():
         raise DataError(f"formula={formula!r}: give a text such as '~ treatment + year'")
     terms = [term.strip() for term in formula.strip().removeprefix("~").split("+")]
@@ -161,7 +162,7 @@ def _by_name(columns: Any) -> Any:
         raise DataError("formula: there are no columns; give a data frame or a dict of columns")
     for name in columns:
         if np.ndim(columns[name]) != 1:
-            raise DataError(f"columns: {name!r} is no column; give one entry for each document")
+            raise DataError(f"columns: {name!r} is not a column; give one entry for each document")
     return columns
 
 
@@ -192,7 +193,7 @@ def _coded(name: str, column: Any) -> list[tuple[str, Matrix]]:
     order = sorted(there) if categories is None else list(map(str, categories))
     known = [text for text in order if text in there]
     if len(known) < 2:
-        raise DataError(f"formula: {name} has one value only, {known[0]!r}; leave it out")
+        raise DataError(f"formula: {name} has one value only, {known[0]!r}; omit it")
     return [(f"{name}[{value}]", (texts == value).astype(np.float64)) for value in known[1:]]
 
 

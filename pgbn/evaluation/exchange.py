@@ -25,8 +25,8 @@ def all_topics_graph(
     """All topics of all layers: nodes (layer, number) with ``layer``, ``weight``, ``label`` and
     ``terms`` (``top`` of them, by ``relevance`` as in `topics`), and an edge from each topic to
     those of the layer below with φ ≥ ``threshold``, its ``weight``. A topic without such an edge
-    has its strongest one. All of them are numbers and texts, so that ``networkx.write_gexf`` and
-    ``write_graphml`` take the graph."""
+    has its strongest one. All attributes are numbers and texts, so that ``networkx.write_gexf`` and
+    ``write_graphml`` accept the graph."""
     model = trained_network(model)
     graph = topics_graph(model, model.depth, threshold, top, None, relevance)
     for (layer, k), node in graph.nodes(data=True):
@@ -37,7 +37,7 @@ def all_topics_graph(
 
 def to_pyldavis(model: Any, X: Any, layer: int = 1, **sampling: Any) -> dict[str, Any]:
     """The arguments of ``pyLDAvis.prepare(**…)`` for the topics of a layer in documents × terms
-    ``X``; documents without tokens are left out, since it knows none. ``sampling`` is for
+    ``X``; documents without tokens are omitted, since pyLDAvis rejects them. ``sampling`` is for
     `pgbn.infer`."""
     model = trained_network(model)
     cells = read_array(REALS.data_node(), X, imputed=False)
@@ -70,7 +70,7 @@ def from_anndata(data: Any, layer: str | None = None) -> Corpus:
     if (counts.data < 0).any() or (counts.data != np.floor(counts.data)).any():
         where = "X" if layer is None else f"layers[{layer!r}]"
         raise DataError(
-            f"{where} holds numbers that are no counts (normalised, or their logarithms?); give "
+            f"{where} holds numbers that are not counts (normalised, or their logarithms?); give "
             "the layer of raw counts: from_anndata(data, layer='counts')"
         )
     names = [str(name) for name in data.var_names]
@@ -78,13 +78,13 @@ def from_anndata(data: Any, layer: str | None = None) -> Corpus:
 
 
 def to_anndata(model: Any, data: Any, layer: str | None = None, **sampling: Any) -> Any:
-    """Write what a model says of cells into their AnnData, which is returned: for each layer t the
-    proportions in ``obsm["X_pgbn<t>"]`` and the topics over genes in ``varm["pgbn<t>"]``; and
-    ``obs["pgbn_size"]``, the sum of the units θ^(1) of a cell, its size factor.
+    """Write the results of a model into the AnnData of its cells, and return it. For each layer t,
+    the proportions are in ``obsm["X_pgbn<t>"]`` and the topics over genes in ``varm["pgbn<t>"]``.
+    ``obs["pgbn_size"]`` is the sum of the units θ^(1) of a cell, its size factor.
 
-    Genes are matched by their names where the model has them (`pgbn.save` with a ``vocabulary``, or
-    an estimator that was fitted to a data frame); of a gene that it does not know, topics have 0,
-    and genes that ``data`` lacks count as 0, with a warning. Of a model without names, columns are
+    Genes are matched by name if the model has names (`pgbn.save` with a ``vocabulary``, or an
+    estimator that was fitted to a data frame). Topics are 0 for a gene that the model lacks. Genes
+    that ``data`` lacks count as 0, with a warning. The columns of a model without names are the
     genes in their order.
     """
     model = trained_network(model)

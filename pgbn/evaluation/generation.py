@@ -42,7 +42,7 @@ class SyntheticDocuments:
     def ranked(
         self, top: int = 100, vocabulary: Sequence[str] | Mapping[str, int] | None = None
     ) -> list[list[Any]]:
-        """The ``top`` terms of each document by their rate Φ^(1) θ^(1), names or numbers."""
+        """The ``top`` terms of each document by their rate Φ^(1) θ^(1), as names or numbers."""
         top, size = check_integer("top", top, 1), self.phi.shape[1]
         names = None if vocabulary is None else check_names("vocabulary", vocabulary, size)
         out = []
@@ -60,9 +60,9 @@ def generate_documents(
     c: str = "median",
     seed: int = 0,
 ) -> SyntheticDocuments:
-    """``n`` documents. ``length``: None for Poisson counts, or the number of tokens (one for all,
-    or one for each document), which are then multinomial. ``c``: "median" of the training
-    documents, the c of training documents at "random", or a draw from the "prior".
+    """Generate ``n`` documents. ``length`` is None for Poisson counts, or the number of tokens (one
+    for all, or one for each document), which are then multinomial. ``c`` is the "median" of the
+    training documents, the c of training documents at "random", or a draw from the "prior".
 
     A Poisson rate of 2^31 or more is an error. With c="prior" many documents have one, since the
     paper's prior of p, Beta(0.01, 0.01), is that wide: give ``length`` with it."""
@@ -96,8 +96,8 @@ def _units(
 ) -> NDArray[np.float64]:
     """θ_k ~ Gam(a_k, c) of every document, by their logarithms; sums are kept in 1e-290 … 1e290.
 
-    In a deep network a_· is often so small that all units of a document underflow. Their shares
-    θ_k / θ_·, which are Dir(a) whatever the sum is, stay right: the largest logarithm survives.
+    In a deep network a_· is often so small that all units of a document underflow. Their shares θ_k
+    / θ_· are Dir(a) for any sum and stay correct, since the largest logarithm survives.
     """
     logs = vectorised.log_gamma(draws, shape[None, None])[0, 0]
     top = np.maximum(logs.max(axis=1, keepdims=True), np.finfo(np.float64).min)
@@ -117,7 +117,7 @@ def _lengths(length: Any, n: int) -> NDArray[np.int64]:
     good = found.dtype.kind in "iuf" and found.shape in ((), (n,))
     if not good or not ((found >= 0) & (found < _MOST) & (found == np.floor(found))).all():
         raise DataError(
-            f"length={length!r}: give a whole number of tokens, or {n} of them, below 2^31"
+            f"length={length!r}: give an integer number of tokens, or {n} of them, below 2^31"
         )
     return np.broadcast_to(found.astype(np.int64), n)
 
@@ -167,8 +167,9 @@ def _counts(
     if not link.is_counts:
         raise DataError(f"length={length[0]}: only documents of counts have a length")
     lengths = length[start : start + len(rate)]
-    # A document of N tokens: N Poisson counts given their sum, drawn by a keyed multinomial.
-    # Units that are all 0 tell nothing of shares: every topic has the same, as in `infer`.
+    # The counts of a document of N tokens are Poisson counts given their sum, drawn by a keyed
+    # multinomial. Units that are all 0 do not determine shares: every topic has the same, as in
+    # `infer`.
     rate[theta.sum(axis=1) == 0] = model.phi[0].mean(axis=0)
     share = rate / rate.sum(axis=1, keepdims=True)
     draws = Stream(key, shape)
@@ -205,7 +206,7 @@ def predicted_overdispersion(
 ) -> NDArray[np.float64]:
     """The predicted ratio of m^(1)_k for each topic k of the first layer, given r and c.
 
-    ``c`` are the rates c^(2) … c^(T+1); left out, the medians of the training documents.
+    ``c`` are the rates c^(2) … c^(T+1); by default the medians of the training documents.
     """
     model = trained_network(model)
     try:

@@ -4,20 +4,21 @@ by="tokens": tokens of each row are held out, and predicted by their share of th
 
     f_v = Σ_s λ^s_v / Σ_s Σ_v λ^s_v,       perplexity = exp(−Σ y_v ln f_v / y_·)
 
-a ratio of sums over samples s (Zhou & Carin 2015, eq. 34). by="cells": whole cells are held out,
-masked in the data of the chain, and
+a ratio of sums over samples s (Zhou & Carin 2015, eq. 34). by="cells": cells are held out, masked
+in the data of the chain, and
 
     perplexity = exp(−mean of ln p(x_i)),       p(x_i) = 1/S Σ_s p(x_i | λ^s)
 
-by="rows": whole rows are held out, which no chain has seen. Their own latent values are integrated
-out (`pgbn.evaluation.log_likelihood`), and with V cells in a row, so that rows compare with cells,
+by="rows": rows are held out, and no chain has seen them. Their own latent values are integrated out
+(`pgbn.evaluation.log_likelihood`). A row has V cells; dividing by V makes rows comparable to cells:
 
-    perplexity = exp(−mean of ln p(x_j) / V),       p(x_j) = 1/S Σ_s p̂(x_j | what no row has)
+    perplexity = exp(−mean of ln p(x_j) / V),       p(x_j) = 1/S Σ_s p̂(x_j | shared nodes)
 
-Instead of sampled values, λ^s may be the mean of the rate given the counts of the sweep, and
-p(x_i | λ^s) its mean: the same limit from fewer samples (Rao–Blackwell; docs/howto/criticism.md
-has figures). For cells that is exact where the rate is μ + Σ_k w_k θ_k with θ a gamma node, since
-then x is a Poisson count and a sum of negative binomials given the counts, w and μ.
+Instead of sampled values, λ^s may be the mean of the rate given the counts of the sweep, and p(x_i
+| λ^s) its mean: it has the same limit and needs fewer samples (Rao–Blackwell;
+docs/howto/criticism.md has figures). For cells this is exact if the rate is μ + Σ_k w_k θ_k with θ
+a gamma node. Then x is the sum of a Poisson count and negative binomials, given the counts, w and
+μ.
 """
 
 from __future__ import annotations
@@ -64,8 +65,8 @@ Matrix = NDArray[np.float64]
 def log_negative_binomials(
     weights: Matrix, shapes: Matrix, rates: Matrix, known: Matrix, most: int
 ) -> Matrix:
-    """log P(x) for x = 0 … ``most``, a row for each row of ``weights`` (cells, K) and entry of
-    ``known``, which is μ. The count is a sum of a Poisson count and of negative binomials:
+    """log P(x) for x = 0 … ``most``, a row for each row of ``weights`` (cells, K) and each entry of
+    ``known``, which is μ. The count is the sum of a Poisson count and of negative binomials:
 
         x ~ Pois(μ + Σ_k w_k θ_k),  θ_k ~ Gam(A_k, rate B_k)   ⇒   x = x_0 + Σ_k x_k,
         x_0 ~ Pois(μ),  x_k ~ NB(A_k, p_k),  p_k = w_k / (w_k + B_k)
@@ -96,10 +97,11 @@ class HeldOut:
     `perplexity`.
 
     ``held_out`` are the held-out tokens, an array as the data of ``node``, such as ``net["x"]``;
-    the counts of a belief network if left out. For ``by="cells"`` it is a masked array in which all
-    cells but the held-out ones are masked, for ``by="rows"`` the data of new rows, along the first
-    dim of the node: ``{"x": new, "author": numbers}`` where rows read others by number. Samples
-    from before and after a prune belong to different models: call `reset` in between.
+    the default are the counts of a belief network. For ``by="cells"`` it is a masked array in which
+    all cells but the held-out ones are masked. For ``by="rows"`` it is the data of new rows, along
+    the first dim of the node, such as ``{"x": new, "author": numbers}`` if rows refer to categories
+    by number. Samples from before and after a prune belong to different models: call `reset` in
+    between.
     """
 
     def __init__(
@@ -112,7 +114,7 @@ class HeldOut:
         node = COUNTS.data_node(layers.DATA) if node is None else node
         self.node, self.by, self.executor = _check_node(node, by), by, executor_of(threads)
         self.name = node.name
-        self._other_data: dict[str, Any] = {}  # what else is known of new rows
+        self._other_data: dict[str, Any] = {}  # the other data of new rows
         if by == "rows" and isinstance(held_out, Mapping):
             if self.name not in held_out:
                 raise DataError(f"HeldOut: no {self.name!r} among the data {list(held_out)}")
@@ -121,14 +123,14 @@ class HeldOut:
         link = find_link(node)
         self.slot = link.slot if link is not None else node.slots()[0]
         plain: Any = node
-        named = plain.model_copy(update={"name": "held_out"})  # as errors call it
+        named = plain.model_copy(update={"name": "held_out"})  # the name in errors
         self.cells = (
             self._masked(held_out) if by == "cells" else read_array(named, held_out, imputed=False)
         )
         if not (self.cells.rows if by == "rows" else self.cells.values.size):
             raise DataError(
                 "held_out has no counts: nothing is held out; give at least one token, cell or "
-                "row, of terms that the model knows"
+                "row, of terms that the model has"
             )
         self.reset()
 
@@ -160,7 +162,7 @@ class HeldOut:
                      flat[rows, columns].astype(np.int64))  # fmt: skip
 
     def add(self, phi: Any, theta: Any) -> None:
-        """One sample of a first layer, by tokens: ``phi`` (K, V), whose rows sum to one, and
+        """Add one sample of a first layer, by tokens: ``phi`` (K, V), whose rows sum to one, and
         ``theta`` (rows, K)."""
         phi, theta = _matrix("phi", phi), _matrix("theta", theta)
         shape, totals = self.cells.shape, theta.sum(axis=1)
@@ -199,7 +201,8 @@ class HeldOut:
         self.samples += 1
 
     def add_chain(self, chain: Chain, means: bool = False) -> None:
-        """The current sample of a chain; ``means``: given its counts, not its sampled values."""
+        """Add the current sample of a chain; with ``means``, its means given the counts instead of
+        sampled values."""
         if self.by == "rows":
             raise DataError("HeldOut: by='rows' takes draws; give add_draws(net.sample(...))")
         if not isinstance(chain, Chain):
@@ -207,7 +210,7 @@ class HeldOut:
         other = chain.network.nodes.get(self.name)
         if type(other) is not type(self.node) or other.axes != self.node.axes:
             raise DataError(
-                f"HeldOut: the chain is one of another network: it has no {self.name!r} that is a "
+                f"HeldOut: the chain is of another network: it has no {self.name!r} that is a "
                 f"{type(self.node).__name__} with the dims {self.node.axes}"
             )
         program = chain.program
@@ -229,8 +232,8 @@ class HeldOut:
         if not names or (self.by == "cells" and gamma is None):
             kind = "gamma node" if self.by == "cells" else "factor"
             raise DataError(
-                f"HeldOut: no {kind} of {self.name}.{self.slot} has a known law given the counts; "
-                "leave out means=True"
+                f"HeldOut: no {kind} of {self.name}.{self.slot} has an exact distribution given "
+                "the counts; omit means=True"
             )
         steps = {step.node: step for step in chain.network.schedule if not step.upward}
         reads = {read.name for name in names for read in steps[name].reads}
@@ -247,9 +250,9 @@ class HeldOut:
             self._add(program)
 
     def add_draws(self, draws: Draws | NewRows, *, particles: int = 10, seed: int = 0) -> None:
-        """All draws that were kept, by their values: of `Network.sample`, or what `Network.infer`
-        found for new rows with ``keep="draws"``. By rows, ``particles`` and ``seed`` are those of
-        `Draws.log_likelihood`, and draws of what no row has are enough."""
+        """Add all kept draws, by their values: those of `Network.sample`, or those of
+        `Network.infer` for new rows with ``keep="draws"``. For rows, ``particles`` and ``seed`` are
+        those of `Draws.log_likelihood`, and draws of the shared nodes suffice."""
         if isinstance(draws, NewRows):
             draws = draws.to_draws()
         if self.by == "rows":
@@ -335,17 +338,17 @@ class HeldOut:
         self.samples += 1
 
     def perplexity(self) -> float:
-        """Over all held-out tokens, cells or rows."""
+        """The perplexity of all held-out tokens, cells or rows."""
         logs, weight = self._scores()
         return float(np.exp(-(weight * logs).sum() / weight.sum()))
 
     def last(self) -> float:
-        """The perplexity of held-out tokens with the last sample alone."""
+        """The perplexity of held-out tokens with only the last sample."""
         logs, weight = self._scores(*self._last)
         return float(np.exp(-(weight * logs).sum() / weight.sum()))
 
     def per_row(self) -> Matrix:
-        """The perplexity of each row; NaN where nothing is held out."""
+        """The perplexity of each row; NaN for a row without held-out data."""
         logs, weight = self._scores()
         if self.by == "rows":
             return np.asarray(np.exp(-logs))
@@ -376,7 +379,7 @@ class HeldOut:
 
 
 def _check_node(node: Any, by: Any) -> Observed:
-    """A node that can be scored this way."""
+    """Check that a node can be scored this way."""
     if not isinstance(node, Observed):
         raise DataError(f"HeldOut: node={node!r:.60} is not an observed node; give net['x']")
     if not isinstance(node, _TYPES) or not isinstance(by, str) or by not in _WAYS:
@@ -388,13 +391,13 @@ def _check_node(node: Any, by: Any) -> Observed:
     if by == "tokens" and isinstance(node, BernoulliPoisson):
         raise DataError(f"HeldOut: {node.name!r} is binary and has no tokens; give by='cells'")
     if by == "cells" and isinstance(node, Multinomial):
-        raise DataError(f"HeldOut: {node.name!r} has a known total; give by='tokens'")
+        raise DataError(f"HeldOut: {node.name!r} has a given total; give by='tokens'")
     return node
 
 
 def _plain_layer(network: Network, name: str) -> Layer | None:
-    """The first layer, if it is a product of two matrices, of which a kernel takes the few cells
-    that are held out."""
+    """The first layer, if it is a product of two matrices; a kernel then computes only the few
+    cells that are held out."""
     layer, axes = next(iter(layers_above(network, name)), None), network[name].axes
     if layer is None or len(axes) != 2:
         return None
@@ -404,7 +407,7 @@ def _plain_layer(network: Network, name: str) -> Layer | None:
 
 
 def _matrix(name: str, value: Any) -> Matrix:
-    """A matrix of floats; one that is such already is not copied."""
+    """A matrix of floats; an array of floats is not copied."""
     try:
         array = np.asarray(value)
     except ValueError:  # rows of unequal length

@@ -1,4 +1,4 @@
-"""Draws, trained networks and estimators as xarray and ArviZ take them, with coords.
+"""Draws, trained networks and estimators in the form of xarray and ArviZ, with coords.
 
 Needs the extra ``pgbn[arviz]``.
 """
@@ -23,7 +23,7 @@ from pgbn.zoo import layers
 
 
 def need(*names: str) -> Any:
-    """The first of some packages that is installed."""
+    """Import the first installed one of some packages."""
     for name in names:
         try:
             return import_module(name)
@@ -118,7 +118,8 @@ def _to_tree(
     dims: Mapping[str, list[str]],
     by: Mapping[str, str],
 ) -> Any:
-    """One DataTree; the log likelihood of rows has fewer dims than the data of the same name."""
+    """Build one DataTree; the log likelihood of rows has fewer dims than the data of the same
+    name."""
     network = draws.network
     axes = {name: list(network.nodes[name].axes) for name in network.observed} if network else {}
     whole = {name: value for name, value in groups.items() if name != "log_likelihood"}

@@ -1,15 +1,16 @@
-"""Can the layers be read? Duplicate topics, diversity, effective widths and coherence.
+"""The readability of layers: duplicate topics, diversity, effective widths and coherence.
 
-Two topics of a layer are twins if they share six of their ten leading words. A layer in which many
-topics have a twin says the same thing several times. The effective width of a layer is
+Two topics of a layer are duplicates (``twins`` in the code) if they share six of their ten leading
+words. A layer with many duplicate topics says the same thing several times. The effective width of
+a layer is
 
     exp H(w) = exp(−Σ_k w_k ln w_k),   w the shares of its topics,
 
-the number of equally large topics that would be as spread out: topics that hold a few counts add
-to the active width, but hardly to this one.
+the number of equally large topics that would be equally spread out. Topics with a few counts add to
+the active width, but hardly to this one.
 
-Coherence is judged from documents × terms. With P(v) and P(v, w) the parts of documents that have
-v, and both, and the terms of a topic in the order of their probability:
+Coherence is computed from documents × terms. P(v) and P(v, w) are the fractions of documents that
+have v, and both v and w. The terms of a topic are in the order of their probability:
 
     NPMI    mean over pairs of ln[P(v, w) / (P(v) P(w))] / −ln P(v, w), in [−1, 1] (Bouma 2009)
     U_Mass  mean over pairs, w before v, of ln[(D(v, w) + 1) / D(w)]    (Mimno et al. 2011)
@@ -58,8 +59,8 @@ class Twins:
 
 @dataclass(frozen=True)
 class LayerQuality:
-    """How a layer reads: its ``width``, its ``effective`` width, how many of its topics have one of
-    the ``twins``, and the ``diversity`` of the leading words, distinct ones / all."""
+    """How a layer reads: its ``width``, its ``effective`` width, the number of its topics that have
+    a duplicate (``twins``), and the ``diversity`` of the leading words, distinct ones / all."""
 
     layer: int
     width: int
@@ -71,7 +72,7 @@ class LayerQuality:
         return (
             f"layer {self.layer}: {self.width} topic{'' if self.width == 1 else 's'}, effectively "
             f"{self.effective:.0f}; "
-            f"{self.twins} have a twin, diversity {self.diversity:.2f}"
+            f"{self.twins} have a duplicate, diversity {self.diversity:.2f}"
         )
 
 
@@ -97,7 +98,7 @@ def similar_topics(
     relevance: float | None = None,
 ) -> list[Twins]:
     """Pairs of topics of a layer that share at least ``shared`` of their ``top`` leading words
-    (ranked as in `topics`), the most alike first."""
+    (ranked as in `topics`), the most similar first."""
     model = trained_network(model)
     layer, top = check_layer(model, layer), check_integer("top", top, 1)
     if check_integer("shared", shared, 1) > top:
@@ -129,7 +130,8 @@ def layer_quality(
 
 
 def twins_and_diversity(leading: NDArray[np.int64]) -> tuple[int, float]:
-    """How many topics have a twin, and distinct words / all, of leading words (K, top)."""
+    """The number of topics with a duplicate, and distinct words / all, from leading words (K,
+    top)."""
     common = shared_words(leading)
     np.fill_diagonal(common, 0)
     twins = int((common >= min(SHARED, leading.shape[1])).any(axis=1).sum())
@@ -138,10 +140,10 @@ def twins_and_diversity(leading: NDArray[np.int64]) -> tuple[int, float]:
 
 # ---- merging duplicate topics -------------------------------------------------------------------
 #
-# A budget says how many topics a layer has at most, and a layer of a few topics may still say one
-# thing twice. Merging twins and training on, a few times over, leaves a narrower network, whose
-# posterior the last sweeps have. The first layer is left as it is, and so is a small vocabulary,
-# of which topics share many words by chance.
+# A maximum width limits the number of topics of a layer, but even a narrow layer may say one thing
+# twice. Merging duplicate topics and training further, a few times, gives a narrower network, and
+# the last sweeps sample its posterior. The first layer is not merged. Nor is a small vocabulary, in
+# which topics share many words by chance.
 
 
 LEAST_TERMS = 100
@@ -151,8 +153,8 @@ SWEEPS = 50  # after each merging
 
 
 def merge_twins(model: TrainedNetwork) -> TrainedNetwork | None:
-    """The network with the twins of each layer above the first made one; None if there are none, or
-    if hardly a topic would be left."""
+    """The network with the duplicate topics of each layer above the first merged. None if there are
+    no duplicates, or if hardly a topic would remain."""
     merged = model
     if model.vocabulary_size < LEAST_TERMS:
         return None
@@ -167,8 +169,8 @@ def merge_twins(model: TrainedNetwork) -> TrainedNetwork | None:
 def without_twins(
     training: LayerwiseTraining, train: Callable[[TrainedNetwork], TrainedNetwork]
 ) -> LayerwiseTraining:
-    """The training with its deepest network merged, and trained on by ``train``, until it has no
-    twins above the first layer, but three times at most."""
+    """The training with its deepest network merged and trained further by ``train``, until it has
+    no duplicate topics above the first layer; at most three times."""
     before, told = training.widths, training.stopped
     for _ in range(ROUNDS):
         merged = merge_twins(training.deepest)
@@ -182,22 +184,22 @@ def without_twins(
     return replace(training, stopped=f"{told}; twins were merged, {shown}")
 
 
-# ---- advice: what a reader should know before believing the layers of a training ----------------
+# ---- advice: what to check before trusting the layers of a training -----------------------------
 #
-# Each function looks at one thing and says a sentence, or nothing:
+# Each function checks one thing and returns a sentence, or nothing:
 #
 # - a width that still falls when training ends is not yet inferred;
-# - more topics than terms, or nearly as many as documents, are no summary;
+# - more topics than terms, or nearly as many as documents, are not a summary;
 # - counts that are no more uneven than chance makes them have no topics. With the margins x_j· and
 #   x_·v given, e_jv = x_j· x_·v / x_·· and D × V cells, independence of documents and terms gives
 #
 #       E Σ_jv x_jv (x_jv − 1) / e_jv = (x_·· − D) (x_·· − V) / (x_·· − 1),   variance about 2 D V
 #
-#   (x (x − 1) − e² has the mean 0 and the variance 2 e² + 4 e³ of Poisson counts, of which margins
-#   that are given take the second part away);
+#   (x (x − 1) − e² has the mean 0 and the variance 2 e² + 4 e³ of Poisson counts; given margins
+#   remove the second part);
 #
 # - a topic that leads in a third of all documents holds the words that all of them share;
-# - layers of which more than a tenth of the topics have a twin say the same thing several times.
+# - layers in which more than a tenth of the topics have a duplicate say the same thing twice.
 
 
 _LEAST_TOPICS = 6  # of fewer, one may well lead in a third of all documents
@@ -208,14 +210,14 @@ _TWINS = 0.1  # of the topics of a layer
 _FEWER = "a smaller max_width, one number for each layer, leaves fewer"
 
 _FEWER_BELOW = (
-    "a smaller max_width leaves fewer, and so does leaving out the words that all documents have, "
+    "a smaller max_width leaves fewer, and so does removing the words that all documents have, "
     "by stop_words or a smaller max_df"
 )
 
 
 def training_advice(training: LayerwiseTraining, X: Any = None) -> list[str]:
-    """Sentences of warning about a training, and about the documents × terms ``X`` that it is of;
-    none if all is well."""
+    """Warnings about a training, and about the documents × terms ``X`` that it was trained on; none
+    if all is well."""
     if not hasattr(training, "networks"):
         raise DataError(f"training={training!r:.60}: give the result of pgbn.train_layerwise")
     if X is not None and len(getattr(X, "shape", ())) != 2:
@@ -275,9 +277,10 @@ def _too_many(network: TrainedNetwork, X: Any) -> str:
 
 
 def looks_like_noise(X: Any) -> bool:
-    """Whether counts are what independence of documents and terms gives, within four standard
-    deviations. Counts of one document, of one term, or none at all cannot tell; nor can those that
-    repeat less than by chance, as in short texts, where hardly a word comes twice."""
+    """Whether counts are as uneven as independence of documents and terms predicts, within four
+    standard deviations. The test cannot decide for one document, one term, or no counts. Nor can it
+    for counts that repeat less than by chance, as in short texts, where hardly a word occurs
+    twice."""
     try:
         counts = sp.csr_array(X).astype(np.float64)
     except ValueError as error:
@@ -307,12 +310,13 @@ def _background(network: TrainedNetwork) -> str:
     words = next(each.terms for each in topics(network, 1, 6) if each.index == first)
     return (
         f"topic 1/{first} ({', '.join(words)}) leads in {leads[first]:.0%} of the documents: if "
-        "its words say nothing, leave them out by stop_words or a smaller max_df"
+        "its words say nothing, remove them by stop_words or a smaller max_df"
     )
 
 
 def _twins(network: TrainedNetwork) -> list[str]:
-    """Layers with many twins. Of a small vocabulary topics share many words by chance."""
+    """Layers with many duplicate topics. With a small vocabulary topics share many words by
+    chance."""
     if network.vocabulary_size < LEAST_TERMS:
         return []
     return [
@@ -345,8 +349,8 @@ def coherence(phi: ArrayLike, X: Any, measure: str = "npmi", top: int = 10) -> N
 def word_coherence(
     leading: NDArray[np.int64], X: Any, terms: int, measure: str = "npmi"
 ) -> NDArray[np.float64]:
-    """The same for words that are chosen already: ``leading`` (K, top) are columns of X, which has
-    ``terms`` of them. So the words that `pgbn.evaluation.topics` shows can be judged."""
+    """The same for given words: ``leading`` (K, top) are columns of X, which has ``terms`` of them.
+    It serves to judge the words that `pgbn.evaluation.topics` shows."""
     check_choice("measure", measure, MEASURES)
     terms = check_integer("terms", terms, 1)
     leading = _columns(leading, terms)

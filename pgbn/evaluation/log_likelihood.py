@@ -2,15 +2,15 @@
 
     x_rep ~ p(x | θ^s),     log p(x_i | θ^s),     θ^s ~ p(θ | data),  s = 1 … S
 
-The second is what PSIS-LOO weighs draws by (arviz_stats.loo). Leaving out one cell leaves the other
-cells of its row: the row's own latent values are still informed. To leave out complete rows, the
-latent values of the row are integrated out:
+PSIS-LOO (arviz_stats.loo) weights draws by the second. If one cell is omitted, the other cells of
+its row still inform the row's own latent values. To omit complete rows, the latent values of the
+row are integrated out:
 
-    p(x_j | g) = ∫ p(x_j, h_j | g) dh_j,   h_j all latent values of row j, g those of no row
+    p(x_j | g) = ∫ p(x_j, h_j | g) dh_j,   h_j all latent values of row j, g those that rows share
 
-by importance sampling. M sweeps of the row's own steps, begun at the row's draw and with g fixed,
-give M states of its counts, and the downward half of a sweep from state m is a density q_m(h) that
-can be drawn from and evaluated, step by step; q_0 is the prior. One h_m is drawn from each, and
+by importance sampling. M sweeps of the row's own steps, started at the row's draw and with g fixed,
+give M states of its counts. The downward half of a sweep from state m is a density q_m(h) that can
+be sampled and evaluated, step by step; q_0 is the prior. One h_m is drawn from each, and
 
     p̂(x_j | g) = 1/(M+1) Σ_m p(x_j, h_m | g) / q(h_m),     q(h) = 1/(M+1) Σ_m q_m(h)
 
@@ -19,8 +19,8 @@ the weights become equal. With the prior among the q_m no weight exceeds (M + 1)
 estimate of p is unbiased for every M; that of log p is, by Jensen's inequality, too low on average,
 by about half the squared relative error of p̂.
 
-New rows have no draws to begin at. They begin at the prior, and some sweeps come first: where the
-sweeps begin changes how good q is, not what is estimated.
+New rows have no draws to start at. They start at the prior, and some sweeps come first: the start
+changes the quality of q, not what is estimated.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ from pgbn.nodes.base import Node, Observed
 from pgbn.samplers.random import stream_key, word_of
 from pgbn.storage.read_limits import check_bytes, gigabytes
 
-SMALL = 2**30  # bytes of an array that is made without asking
+SMALL = 2**30  # bytes of an array that is made by default
 
 
 def predict(
@@ -128,8 +128,8 @@ def _replicate(by_cell: ByCell, replay: Replay, key: int, sparse: bool) -> Any:
 def cell_log_likelihood(draws: Draws, name: str, threads: int | None = None) -> NDArray[np.float64]:
     """(chain, draw, *dims): log p of every cell given the latent values of a draw.
 
-    Of a multinomial the cells of a vector are one observation: the dim that sums up is left out.
-    Cells whose data are missing have 0.
+    The cells of a multinomial vector are one observation: the dim that sums up is omitted. Cells
+    with missing data have 0.
     """
     replay = Replay(draws, name, "log_likelihood", None, threads)
     data, by_cell = _data(replay), ByCell(replay.program, name)
@@ -154,18 +154,18 @@ def cell_log_likelihood(draws: Draws, name: str, threads: int | None = None) -> 
 
 def _data(replay: Replay) -> Cells:
     if replay.data is None:
-        raise DataError(f"log_likelihood: these draws do not know the data of {replay.name!r}")
+        raise DataError(f"log_likelihood: these draws do not contain the data of {replay.name!r}")
     return replay.data
 
 
 def log_likelihood_function(draws: Draws, name: str) -> Callable[[Any, Any], Any]:
-    """``f(observed, data)`` as ``arviz_stats.loo_i`` and ``loo_subsample`` take it: the log
-    likelihood (chain, draw, …) of the cells that the coords of ``observed`` name."""
+    """``f(observed, data)`` for ``arviz_stats.loo_i`` and ``loo_subsample``: the log likelihood
+    (chain, draw, …) of the cells that the coords of ``observed`` name."""
     replay = Replay(draws, name, "log_likelihood", None)
     data, by_cell = _data(replay), ByCell(replay.program, name)
     if by_cell.node.simplex is not None:
         raise DataError(
-            f"log_likelihood_function: the vectors of {name!r} are the observations, of which "
+            f"log_likelihood_function: the vectors of {name!r} are the observations; "
             "Draws.log_likelihood gives an array"
         )
     axes = by_cell.node.axes
@@ -196,7 +196,7 @@ def log_likelihood_function(draws: Draws, name: str) -> Callable[[Any, Any], Any
 def _cells_at(
     by_cell: ByCell, data: Cells, index: NDArray[np.int64]
 ) -> tuple[Cells, NDArray[np.int64]]:
-    """Some cells, by their numbers along each dim, in the order of rows."""
+    """Select some cells, by their numbers along each dim, in the order of rows."""
     rows = np.zeros(index.shape[1], np.int64)
     for size, each in zip(by_cell.shape[:-1], index[:-1], strict=True):
         rows = rows * size + each
@@ -212,8 +212,8 @@ def _cells_at(
 
 
 def log_joint(draws: Draws) -> NDArray[np.float64]:
-    """(chain, draw): the log density of the data and all latent values together, given what is
-    held: of that, what has a parent that was drawn."""
+    """(chain, draw): the log density of the data and all latent values together, given the fixed
+    values. A fixed value counts only if one of its parents was drawn."""
     network = draws.network
     assert network is not None
     sizes = complete_sizes(network, draws.sizes, {})
@@ -234,9 +234,9 @@ def log_joint(draws: Draws) -> NDArray[np.float64]:
 
 
 def observed_array(draws: Draws, name: str) -> NDArray[Any]:
-    """The data of a node as a dense array; NaN where they are missing."""
+    """The data of a node as a dense array; NaN for missing cells."""
     data = draws.data[name]
-    check_bytes(f"the data of {name!r} as a dense array", 8 * prod(data.shape), "leave them out")
+    check_bytes(f"the data of {name!r} as a dense array", 8 * prod(data.shape), "omit them")
     whole = data.dense()[0]
     missing = data.missing
     return np.asarray(whole) if missing is None else np.where(data.dense(missing)[0], np.nan, whole)
@@ -281,7 +281,7 @@ def row_log_likelihood(
     threads: int | None,
     data: Mapping[str, Any] | None,
 ) -> NDArray[np.float64]:
-    """(chain, draw, rows): log p̂ of all data of each row given the draws of what no row has."""
+    """(chain, draw, rows): log p̂ of all data of each row given the draws of the shared nodes."""
     network = _network(draws, name, data is not None)
     plate = network.nodes[name].axes[0] if rows is None and network.nodes[name].axes else rows
     if not isinstance(plate, str) or plate not in network.nodes[name].axes:
@@ -321,7 +321,7 @@ def _network(draws: Draws, name: str, new: bool) -> Network:
     network: Network | None = getattr(draws, "network", None)
     if network is None:
         raise PgbnError(
-            "log_likelihood: these draws do not know their network; take those that "
+            "log_likelihood: these draws do not contain their network; take those that "
             "Network.sample returned"
         )
     known = isinstance(name, str) and name in network.observed
@@ -332,7 +332,7 @@ def _network(draws: Draws, name: str, new: bool) -> Network:
 
 
 def _check_independent(network: Network, plate: str) -> None:
-    """Reject a plate whose rows depend on each other, given all that has no rows."""
+    """Reject a plate whose rows depend on each other, given all nodes without rows."""
     for step in network.schedule:
         node = network.nodes[step.node]
         in_time = network.wiring.connections.time_dim(node.name) is not None
@@ -345,13 +345,13 @@ def _check_independent(network: Network, plate: str) -> None:
                 f"the step {step.name} is not drawn row by row; use by='cell'"
                 if not how
                 else f"log_likelihood: {node.name} is drawn {how}, so that the density of its "
-                "draws is not known; use by='cell'"
+                "draws is not available; use by='cell'"
             )
 
 
 class _Local:
-    """The steps of the rows of one plate, with everything else held at a draw. ``new`` rows go on
-    from one draw to the next."""
+    """The steps of the rows of one plate, with everything else fixed at a draw. ``new`` rows
+    continue from one draw to the next."""
 
     def __init__(
         self,

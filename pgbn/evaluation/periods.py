@@ -3,9 +3,9 @@
     periods_of(["2019-03-01", "2021-07-30", ""])    # periods (0, 28, -1), labels 2019-03 …
 
 Dates are texts (2019, 2019-03, 2019-03-01, 2019-03-01T12:00:00Z), datetimes, or numbers such as
-years; those with a time zone are read in UTC. What is empty, None or NaN has no period. A period of
-the report is a number of days, months or years, or a round step of numbers, the shortest with which
-there are at most 30 of them.
+years; those with a time zone are read in UTC. An entry that is empty, None or NaN has no period. A
+period of the report is a number of days, months or years, or a round step of numbers. It is the
+shortest one that gives at most 30 periods.
 """
 
 from __future__ import annotations
@@ -33,14 +33,15 @@ _LARGEST = 2.0**62  # of a number that stands for a date: periods are counted by
 
 @dataclass(frozen=True)
 class Periods:
-    """``of[j]`` is the period of document j, −1 if it has none; ``labels`` say where they begin."""
+    """``of[j]`` is the period of document j, −1 if it has none; ``labels`` are the starts of the
+    periods."""
 
     of: NDArray[np.int64]
     labels: tuple[str, ...]
 
 
 def check_dates(dates: Sequence[Any], name: str = "dates") -> None:
-    """Refuse what is no date, and dates of which there is none."""
+    """Reject entries that are not dates, and columns without any date."""
     _read(dates, name)
 
 
@@ -58,11 +59,12 @@ def periods_of(dates: Sequence[Any], name: str = "dates") -> Periods:
 
 
 def time_bins(dates: Any, bins: int | None = None) -> list[Any]:
-    """The beginning of the period of each of ``dates``, None where there is no date.
+    """The start of the period of each of ``dates``, None for entries without a date.
 
-    Without ``bins``, periods are those of the report. With them there are at most so many, equally
-    long: of whole years from the first one on or, where these are fewer than ``bins``, of whole
-    months, days and so on. Dates are numbers (years), datetimes, or texts such as "2019-03-01".
+    Without ``bins``, periods are those of the report. With ``bins`` there are at most that many,
+    equally long. They are complete years from the first one on. If there are fewer years than
+    ``bins``, they are complete months, days and so on. Dates are numbers (years), datetimes, or
+    texts such as "2019-03-01".
     """
     if bins is not None:
         bins = check_integer("bins", bins, 1)
@@ -86,7 +88,7 @@ def time_bins(dates: Any, bins: int | None = None) -> list[Any]:
 
 
 def _rounded(values: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[Any]]:
-    """The number of the period of each date, from 0, and the beginnings of all periods."""
+    """The number of the period of each date, from 0, and the starts of all periods."""
     if values.dtype.kind == "M":
         unit, step = next(
             (unit, step) for unit, step in _STEPS if np.ptp(_numbers(values, unit, step)) < _MOST
@@ -103,7 +105,7 @@ def _rounded(values: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[Any]]:
 
 
 def _numbers(values: NDArray[Any], unit: str, step: int) -> NDArray[np.int64]:
-    """The number of the period of each date; weeks begin on Monday, decades at 0."""
+    """The number of the period of each date; weeks start on Monday, decades at 0."""
     return np.asarray((_count(values, unit) + _BEGIN.get(unit, 0)) // step)
 
 
@@ -113,7 +115,7 @@ def _count(values: NDArray[Any], unit: str) -> NDArray[np.int64]:
 
 
 def _round_step(span: float) -> float:
-    """1, 2, 5, 10, … or 0.5, 0.2, …; whole years where they are few enough."""
+    """1, 2, 5, 10, … or 0.5, 0.2, …; integral years if they are few enough."""
     power = 10.0 ** np.floor(np.log10(max(span, 1e-9) / _MOST))
     steps = [power * digit for digit in (1.0, 2.0, 5.0, 10.0, 20.0)]
     step = next(each for each in steps if span / each + 1 <= _MOST)
@@ -121,7 +123,7 @@ def _round_step(span: float) -> float:
 
 
 def _divided(values: NDArray[Any], bins: int) -> NDArray[Any]:
-    """The beginning of the period of each date, of at most ``bins`` periods."""
+    """The start of the period of each date, with at most ``bins`` periods."""
     if values.dtype.kind == "M":
         unit = next((u for u in _UNITS if np.ptp(_count(values, u)) + 1 >= bins), _UNITS[-1])
         count = _count(values, unit)
@@ -139,7 +141,8 @@ def _divided(values: NDArray[Any], bins: int) -> NDArray[Any]:
 
 
 def _in_steps(count: NDArray[np.int64], bins: int) -> NDArray[np.int64]:
-    """Integers rounded down to steps from the least on, the shortest that give at most ``bins``."""
+    """Integers rounded down to multiples of a step above the least; it is the shortest step that
+    gives at most ``bins`` values."""
     least = count.min()
     step = -(-(int(np.ptp(count)) + 1) // bins)
     return np.asarray(least + (count - least) // step * step)
@@ -149,7 +152,7 @@ def _in_steps(count: NDArray[np.int64], bins: int) -> NDArray[np.int64]:
 
 
 def _read(dates: Any, name: str = "dates") -> tuple[NDArray[np.bool_], NDArray[Any]]:
-    """Which documents have a date, and these, all as datetimes or all as numbers."""
+    """Which documents have a date, and these dates, all as datetimes or all as numbers."""
     given = plain_list(dates, name)
     entries = [_entry(each) for each in given]
     there = np.array([each is not None for each in entries], np.bool_)
@@ -166,14 +169,14 @@ def _read(dates: Any, name: str = "dates") -> tuple[NDArray[np.bool_], NDArray[A
             moments.append(_moment(each))
         except (ValueError, OverflowError):
             raise DataError(
-                f"{name}: {given[row]!r:.40} of document {row} is no date; give years, datetimes "
-                "or texts such as 2019-03-01"
+                f"{name}: {given[row]!r:.40} of document {row} is not a date; give years, "
+                "datetimes or texts such as 2019-03-01"
             ) from None
     return there, np.array(moments, "datetime64[s]")
 
 
 def _entry(value: Any) -> Any:
-    """None, a number, or what stands for a moment."""
+    """An entry as None, a number, or a moment."""
     if is_missing(value):
         return None
     if isinstance(value, date | np.datetime64):
@@ -189,7 +192,7 @@ def _entry(value: Any) -> Any:
 
 
 def _moment(value: Any) -> Any:
-    """The moment of a date in a list where not all are numbers."""
+    """The moment of a date in a list that contains not only numbers."""
     if isinstance(value, np.datetime64):
         return value.astype("datetime64[s]")
     if isinstance(value, datetime):

@@ -30,9 +30,9 @@ from pgbn.zoo.links import COUNTS, get_link
 #
 #     p(held-out | training documents, seen tokens) = ∫ p(held-out | Φ, θ) p(Φ, θ | both)
 #
-# Documents that are completed one by one are predicted given draws of Φ that know the training
-# documents alone. Their own seen tokens tell of Φ too: here the chain of the training goes on over
-# both together (`pgbn.Chain.append`), and each of its sweeps is one of the Gibbs sampler of both.
+# Documents that are completed one by one are predicted with draws of Φ given the training documents
+# alone. Their own seen tokens inform Φ too. Here the chain of the training continues over both
+# together (`pgbn.Chain.append`), and each sweep is one of the Gibbs sampler of both.
 
 
 _APART = 5  # sweeps between samples
@@ -40,19 +40,19 @@ _CELLS = 2**18  # cells of documents × terms that are dense at a time
 
 
 def read_training_documents(model: TrainedNetwork, train: Any) -> Cells:
-    """The documents that the model was trained on, of which it knows the state."""
+    """Check that these are the documents of the training, and that the model has its state."""
     cells = read_array(get_link(model.link).data_node("train"), train, imputed=False)
     own = model.state.get(layers.theta(1))
     if own is None or any(name not in model.state for name in model.network().latent):
         raise DataError(
-            "train: the model has no state of its chain to go on from (without_state() drops it); "
-            "give a model that has one, or leave train out"
+            "train: the model has no state of its chain to continue from (without_state() drops "
+            "it); give a model that has one, or omit train"
         )
     expected = (len(own), model.vocabulary_size)
     if cells.shape != expected:
         raise DataError(
             f"train has the shape {cells.shape}, but the model was trained on {expected[0]} "
-            f"documents of {expected[1]} terms; give these very documents, in their order"
+            f"documents of {expected[1]} terms; give exactly these documents, in their order"
         )
     if model.vocabulary is not None:
         same_labels("train", cells.labels, {cells.dims[-1]: model.vocabulary}, "the model")
@@ -136,13 +136,14 @@ def completion_perplexity(
 
     Without ``held_out``, ``fraction`` of the tokens of X are seen and the rest is held out. In
     both, columns beyond the vocabulary are dropped. With Φ fixed, the ratio of sums over samples
-    needs only the posterior means of θ^(1). Where the model kept draws of Φ (``keep_draws`` of
-    training), the sums are over these too: each has chains of its own, with its share of the sweeps
-    (a burn-in of 10 at least).
+    needs only the posterior means of θ^(1). If the model kept draws of Φ (``keep_draws`` of
+    training), the sums are over these too: each has its own chains, with its share of the sweeps (a
+    burn-in of at least 10).
 
     With ``train``, the documents that the model was trained on, Φ learns from the seen tokens too:
-    the chain of the training goes on over both together for ``burn_in`` sweeps, and every fifth of
-    ``samples`` more is a sample. That is the prediction of a joint run, begun where training ended.
+    the chain of the training continues over both together for ``burn_in`` sweeps, and every fifth
+    of ``samples`` more sweeps is a sample. This is the prediction of a joint run that starts where
+    training ended.
     """
     model = trained_network(model)
     if not get_link(model.link).is_counts:

@@ -1,10 +1,10 @@
-"""Topics of higher layers as distributions over terms, and how topics hang together.
+"""Topics of higher layers as distributions over terms, and how topics are related.
 
     Ψ^(t) = Φ^(1) Φ^(2) … Φ^(t),   columns sum to one                   (paper, section 3)
 
 Rows are topics, as everywhere in pgbn: row k of Ψ^(t) is topic k of layer t over the terms.
 
-Topics are found by a word, by their likeness, and across chains:
+Topics are found by a word, by similarity, and across chains:
 
     p(k | v) ∝ w_k ψ_kv,   affinity(k, l) = Σ_v √(ψ_kv ψ_lv) ∈ [0, 1]
 
@@ -32,34 +32,33 @@ from pgbn.training.trained import TrainedNetwork, check_layer, trained_network
 #
 #     relevance_λ(v | k) = λ ln ψ_kv + (1 − λ) ln(ψ_kv / p_v),   p = the share of v in the corpus
 #
-# λ = 1 ranks words by their probability, a smaller λ those first that the topic uses more than the
-# corpus does (Sievert & Shirley, LDAvis, 2014). Topics of the upper layers are mixtures of many
-# topics below, so that the most probable words of all of them are the same common ones: above the
-# first layer λ = 0.3 unless another is asked for, and in the first layer 1.
+# λ = 1 ranks words by their probability, a smaller λ prefers words that the topic uses more than
+# the corpus does (Sievert & Shirley, LDAvis, 2014). Topics of the upper layers are mixtures of many
+# topics below, so their most probable words are the same common ones. The default λ is 1 in the
+# first layer, and 0.3 above it.
 #
-# To be rare is no merit: rare words hardly ever meet in one text. So p_v counts as no smaller than
-# a floor, that of words which a text of usual length L has every fiftieth time, 0.02 / L. Only
-# words above it lose by being common everywhere; all others are ranked by their probability. The
-# floor is kept between the shares of the words at which a tenth and a half of all tokens are
-# reached, the commonest first; where L is not known, it is the former.
+# Rarity alone is no merit: rare words hardly ever meet in one text. So p_v has a floor, 0.02 / L,
+# the share of a word that occurs in every fiftieth text of usual length L. Only words above it lose
+# by being common everywhere; all others are ranked by their probability. The floor lies between the
+# shares of the words at which a tenth and a half of all tokens are reached, the commonest first. If
+# L is unknown, it is the former.
 #
-# Nor does a topic of a few tokens say much about what it has more of than the corpus. So the ratio
-# is drawn towards 1 as if s = 2000 more tokens of the topic, spread as in the corpus, had been
-# seen:
+# A topic of a few tokens does not show well what it has more of than the corpus. So the ratio is
+# drawn towards 1, as if s = 2000 more tokens of the topic, spread as in the corpus, had been seen:
 #
 #     (n_k ψ_kv / p_v + s) / (n_k + s),   n_k = the tokens that the topic holds
 
 
 UPPER_RELEVANCE = 0.3  # λ of the layers above the first
 _FEW, _MANY = 0.1, 0.5  # of all tokens: at least and at most, words that may lose by being common
-_SELDOM = 0.02  # times in a text of usual length: what is rarer has no merit by it
-_UNSURE = 2000.0  # tokens, s: what topics of fewer have above the corpus counts for little
-_LEAST = 1e-6  # a word that a topic hardly has does not stand for it, however rare it is elsewhere
+_SELDOM = 0.02  # times in a text of usual length: rarer words gain nothing
+_UNSURE = 2000.0  # tokens, s: ratios of topics with fewer count for little
+_LEAST = 1e-6  # a word that is rare in a topic does not represent it
 Matrix = NDArray[np.float64]
 
 
 def relevance_of(layer: int, relevance: Any = None) -> float:
-    """λ: the one that is asked for, or the default of the layer."""
+    """λ: the given one, or the default of the layer."""
     if relevance is None:
         return 1.0 if layer == 1 else UPPER_RELEVANCE
     if not is_finite_number(relevance) or not 0 <= relevance <= 1:
@@ -71,8 +70,8 @@ def relevance_of(layer: int, relevance: Any = None) -> float:
 
 
 def with_floor(common: Matrix, length: float = 0.0) -> Matrix:
-    """The shares of words in a corpus, none below that of a word that is seldom in texts of this
-    ``length`` (0 if it is not known)."""
+    """The shares of words in a corpus, with the floor of a word that is rare in texts of this
+    ``length`` (0 if unknown)."""
     falling = np.sort(common)[::-1]
     reached = np.cumsum(falling)
     if not reached.size or not reached[-1] > 0:
@@ -86,8 +85,8 @@ def with_floor(common: Matrix, length: float = 0.0) -> Matrix:
 
 
 def draw_of(held: Matrix | None) -> Matrix | float:
-    """s / n_k: how far the ratios of topics that hold so many tokens are drawn towards 1; 0 where
-    these are not known."""
+    """s / n_k: how far the ratios of topics with these numbers of tokens are drawn towards 1; 0 if
+    the numbers are unknown."""
     return 0.0 if held is None else _UNSURE / np.maximum(np.asarray(held, np.float64), 1e-9)
 
 
@@ -101,7 +100,7 @@ def rank_words(
 ) -> NDArray[np.int64]:
     """The ``top`` words of each topic of ``psi`` (K, V), the most relevant first; equal ones in the
     order of the vocabulary. ``common`` are the shares of the words in the corpus, whose texts have
-    a usual ``length`` (0 if it is not known), and ``held`` are the tokens of each topic."""
+    a usual ``length`` (0 if unknown), and ``held`` are the tokens of each topic."""
     if relevance == 1.0:
         return np.argsort(-psi, axis=1, kind="stable")[:, :top]
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -118,8 +117,8 @@ Names = Sequence[str] | Mapping[str, int]
 
 @dataclass(frozen=True)
 class Topic:
-    """A topic of a layer: its number, its share of the corpus, its leading terms, and the
-    label that somebody gave it, if any."""
+    """A topic of a layer: its number, its share of the corpus, its leading terms, and its label, if
+    it has one."""
 
     layer: int
     index: int
@@ -145,8 +144,8 @@ def project(model: TrainedNetwork, layer: int) -> NDArray[np.float64]:
 def topic_weights(model: TrainedNetwork, layer: int) -> NDArray[np.float64]:
     """The share of the corpus that each topic of a layer accounts for, summing to one.
 
-    That of the tokens of the training documents where it is known (`pgbn.training.trained`), else
-    what r implies, Φ^(t+1) ⋯ Φ^(T) r.
+    It is the share of the tokens of the training documents if the model has it
+    (`pgbn.training.trained`), else the one that r implies, Φ^(t+1) ⋯ Φ^(T) r.
     """
     model = trained_network(model)
     layer = check_layer(model, layer)
@@ -162,21 +161,21 @@ def topic_weights(model: TrainedNetwork, layer: int) -> NDArray[np.float64]:
 
 def usual_length(model: TrainedNetwork) -> float:
     """r_· / Π_t c^(t), the expected count of a document with the median rates of the training
-    documents; 0 if these are not known."""
+    documents; 0 if these are unknown."""
     rates = float(np.prod(model.c))
     return float(model.r.sum()) / rates if rates > 0 else 0.0
 
 
 def token_count(model: TrainedNetwork) -> float:
-    """Σ_kj θ^(1)_kj, the expected number of tokens in what the model was trained on; 0 if it is not
-    known."""
+    """Σ_kj θ^(1)_kj, the expected number of tokens in the training documents; 0 if it is
+    unknown."""
     return float(model.weights[0].sum()) if model.weights else 0.0
 
 
 def leading_words(
     model: TrainedNetwork, layer: int, top: int = 10, relevance: float | None = None
 ) -> NDArray[np.int64]:
-    """(K, top): the columns of the terms that stand for each topic of a layer, see `topics`."""
+    """(K, top): the columns of the terms that represent each topic of a layer, see `topics`."""
     model = trained_network(model)
     layer, top = check_layer(model, layer), check_integer("top", top, 1)
     lam, length, tokens = relevance_of(layer, relevance), usual_length(model), token_count(model)
@@ -195,10 +194,10 @@ def topics(
     """The topics of a layer, the weightiest first, each with its ``top`` terms.
 
     ``model`` is a trained network, the result of `train_layerwise` or a fitted estimator;
-    ``vocabulary`` has the names of the terms in their order, or is a dict from names to columns;
-    if left out, it is the one that the model was saved with. Terms are ranked by ``relevance`` λ,
-    λ ln p + (1 − λ) ln(p / corpus): 1 is their probability p, the default in the first layer; above
-    it λ = 0.3 is, since the likeliest terms of all topics there are the same common ones.
+    ``vocabulary`` has the names of the terms in their order, or is a dict from names to columns; by
+    default it is the one that the model was saved with. Terms are ranked by ``relevance`` λ, λ ln p
+    + (1 − λ) ln(p / corpus): 1 means their probability p, the default in the first layer. The
+    default above it is 0.3, since the likeliest terms of all topics there are the same common ones.
     """
     model = trained_network(model)
     layer = check_layer(model, layer)
@@ -223,7 +222,7 @@ def topic_dag(
     top: int = 5,
     vocabulary: Names | None = None,
 ) -> nx.DiGraph:
-    """A topic and the topics below it that it is made of: edges with φ ≥ ``threshold``.
+    """A topic and the topics below that compose it: edges with φ ≥ ``threshold``.
 
     Nodes are (layer, index) with the attributes ``weight`` and ``terms`` (ranked as in `topics`);
     an edge goes from a topic to one of the layer below, with ``weight`` φ^(t). A topic with no edge
@@ -267,8 +266,8 @@ def topics_graph(
 def groups_for(model: Any, to: int, layer: int = 1) -> list[tuple[int, ...]]:
     """Groups of topics that leave ``to`` of them in a layer, for `pgbn.training.merge_topics`.
 
-    Topics are merged two by two, always those whose union loses least, by Ward's rule on the roots
-    of their probabilities (their distance is Hellinger's):
+    Topics are merged in pairs, always the pair that loses least, by Ward's rule on the roots of
+    their probabilities (Hellinger distances):
 
         loss(k, l) = w_k w_l / (w_k + w_l) · Σ_v (√ψ_kv − √ψ_lv)²,   w the shares of the topics.
 
@@ -306,9 +305,9 @@ def find_topics(
     n: int = 5,
     vocabulary: Sequence[str] | None = None,
 ) -> list[tuple[Topic, float]]:
-    """The ``n`` topics of a layer in which a word, or each of several, most often is, with the
-    share p(k | v) of its occurrences that they have, the mean over the words. Upper and lower case
-    matter only where a term is written like the word."""
+    """The ``n`` topics of a layer in which a word, or each of several, occurs most often. Each has
+    its share p(k | v) of the occurrences, averaged over the words. Upper and lower case matter only
+    if a term is written exactly like the word."""
     model = trained_network(model)
     layer, n = check_layer(model, layer), check_integer("n", n, 1)
     share = _shares(model, layer, _columns(model, words, vocabulary)).mean(axis=1)
@@ -342,9 +341,9 @@ def topic_similarity(model: Any, layer: int = 1) -> Matrix:
 
 
 def topic_stability(models: Sequence[Any], layer: int = 1) -> Matrix:
-    """(others, K): the affinity of each topic of the first model with the topic of each other one
-    that is matched with it, one to one, so that the sum is largest. Models are chains with other
-    seeds on the same data; what is far below 1 comes and goes with the seed."""
+    """(others, K): the affinity of each topic of the first model with its match in each other
+    model. Topics are matched one to one, so that the sum is largest. Models are chains with other
+    seeds on the same data; an affinity far below 1 marks a topic that depends on the seed."""
     given = listed("models", models, "give a list of models, fitted with different seeds")
     networks = [trained_network(each, "models") for each in given]
     if len(networks) < 2:
@@ -369,8 +368,8 @@ def _shares(model: TrainedNetwork, layer: int, columns: list[list[int]]) -> Matr
 
 
 def _columns(model: TrainedNetwork, words: Any, vocabulary: Any) -> list[list[int]]:
-    """Of each word the column of its term; where there is none, those of terms that differ from it
-    in upper and lower case alone."""
+    """The column of the term of each word; if there is none, those of terms that differ from it
+    only in upper and lower case."""
     names = term_names(model.vocabulary if vocabulary is None else vocabulary,
                        model.vocabulary_size)  # fmt: skip
     given = [words] if isinstance(words, str) else listed("words", words, "give a list of words")
@@ -385,13 +384,13 @@ def _columns(model: TrainedNetwork, words: Any, vocabulary: Any) -> list[list[in
     for word, is_known in zip(given, found, strict=True):
         if not is_known and unnamed:
             raise DataError(
-                f"{word!r}: the model does not know the names of its terms; give them as "
+                f"{word!r}: the model has no names of its terms; give them as "
                 "vocabulary=, or fit it to a data frame that has them as its columns"
             )
         if not is_known:
-            near = did_you_mean(str(word), names)  # of a large vocabulary no list is printed
+            near = did_you_mean(str(word), names)  # a large vocabulary is not printed
             raise DataError(
-                f"{word!r} is no term of the model.{near if 'Did you mean' in near else ''}"
+                f"{word!r} is not a term of the model.{near if 'Did you mean' in near else ''}"
             )
     return [columns for columns in found if columns]
 

@@ -2,9 +2,9 @@
 
     θ^s_j ~ p(θ_j | x_j, Φ^s, r^s),   share^s_jk = θ^s_jk / θ^s_j·,   s = 1 … S
 
-Each draw is the end of a chain of its own, given one of the draws of Φ and r that training kept, or
-the one Φ that there is. What is computed from each draw has the spread of the posterior: intervals
-say how well the shares of *these* documents are known, not how other documents would differ.
+Each draw is the end of its own chain, given one of the draws of Φ and r that training kept, or else
+the single Φ. Values computed from the draws have the spread of the posterior. Intervals express the
+uncertainty about *these* documents, not how other documents would differ.
 """
 
 from __future__ import annotations
@@ -36,14 +36,15 @@ Matrix = NDArray[np.float64]
 
 
 def plain_list(values: Any, name: str = "dates") -> list[Any]:
-    """A column as a list; of a column of Arrow the values, not its boxes around them."""
+    """A column as a list of plain values, also for a column of Arrow."""
     plain = values.to_pylist() if hasattr(values, "to_pylist") else values
     return listed(name, plain, "give one entry for each document")
 
 
 def check_row_order(X: Any, **columns: Any) -> None:
-    """Refuse columns of pandas whose labels are those of the documents ``X`` in another order, as
-    after a sort of one of the two: entries go by position. Other labels say nothing of an order."""
+    """Reject columns of pandas whose labels are those of the documents ``X`` in another order, as
+    after a sort of one of the two: entries are matched by position. Other labels do not imply an
+    order."""
     known: Any = getattr(X, "index", None)
     for name, column in columns.items():
         own: Any = getattr(column, "index", None)
@@ -61,7 +62,7 @@ def is_missing(entry: Any) -> bool:
     """Whether an entry is None, NaN, NaT or the NA of pandas."""
     try:
         return entry is None or bool(entry != entry)  # NaN and NaT are not themselves
-    except (TypeError, ValueError):  # pandas' NA does not say; of an array each entry does
+    except (TypeError, ValueError):  # pandas' NA has no truth value, nor has an array
         return np.ndim(entry) == 0
 
 
@@ -113,24 +114,22 @@ def _from_moments(mean: Matrix, sd: Matrix, rng: np.random.Generator) -> Matrix:
 
 
 def interval_of(interval: Any) -> tuple[float, float]:
-    """The two quantiles between which a share ``interval`` of the draws lies, the same on both
-    sides."""
+    """The two quantiles that enclose the fraction ``interval`` of the draws, symmetrically."""
     if not is_finite_number(interval) or not 0 < interval < 1:
         raise DataError(f"interval={interval!r} must lie between 0 and 1, as 0.9 does")
     return (1 - float(interval)) / 2, (1 + float(interval)) / 2
 
 
 def middle_and_ends(draws: Matrix, interval: float) -> tuple[Matrix, Matrix, Matrix]:
-    """The mean over the first axis, and the two ends between which ``interval`` of the draws
-    lies."""
+    """The mean over the first axis, and the two ends that enclose ``interval`` of the draws."""
     low, high = interval_of(interval)
     return draws.mean(axis=0), np.quantile(draws, low, axis=0), np.quantile(draws, high, axis=0)
 
 
 @dataclass(frozen=True)
 class GroupShares:
-    """The mean ``share`` of each topic in each of ``groups``, (groups, K), between ``low`` and
-    ``high``; ``documents`` are in each group."""
+    """The mean ``share`` of each topic in each of ``groups``, (groups, K), with the interval from
+    ``low`` to ``high``; ``documents`` are the numbers of documents in the groups."""
 
     groups: tuple[Any, ...]
     documents: NDArray[np.int64]
@@ -141,7 +140,7 @@ class GroupShares:
 
 def group_shares(draws: Matrix, groups: Sequence[Any], interval: float = 0.9) -> GroupShares:
     """The mean shares of documents with the same entry of ``groups``, in the order of their names;
-    documents whose entry is None or NaN are left out."""
+    documents whose entry is None or NaN are omitted."""
     interval_of(interval)
     entries, draws = plain_list(groups, "groups"), numbers("draws", draws).astype(np.float64)
     if draws.ndim != 3 or not draws.size:

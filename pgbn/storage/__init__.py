@@ -1,6 +1,6 @@
-"""What is kept: folders that are complete at every moment, arrays, corpora, codecs.
+"""Storage: folders that are complete at every moment, arrays, corpora, codecs.
 
-The types that can be saved register themselves (`pgbn.storage.archive`): storage knows none.
+The types that can be saved register themselves (`pgbn.storage.archive`); storage names none.
 """
 
 from pgbn.storage.archive import codec_in, register_codec

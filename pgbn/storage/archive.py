@@ -3,12 +3,12 @@
     model.json                  the manifest: what it is, and the SHA-256 of every array file
     state-1f2e3d4c5b6a7988.npz  arrays, named after their content; never changed once written
 
-A group of arrays is a file, or several that have a part of the rows each (`pgbn.storage.arrays`,
+A group of arrays is one file, or several files with a part of the rows each (`pgbn.storage.arrays`,
 version 2 of the format). A reader sees the old or the new content, never a mixture:
-`pgbn.storage.writing` says how. Nothing is pickled and no name in a file is used as a path.
+`pgbn.storage.writing` explains how. Nothing is pickled and no name in a file is used as a path.
 
-Each folder of the package registers codecs of its own types: how an object becomes JSON and
-arrays, and how it is made again.
+Each folder of the package registers codecs of its own types: how an object is turned into JSON and
+arrays, and back.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def is_archive(folder: str | Path) -> bool:
     """Whether there is a manifest, good or bad, that can be seen."""
     try:
         return (Path(folder) / MANIFEST).is_file()
-    except PermissionError:  # who may not look into a folder cannot write there either
+    except PermissionError:  # a folder that cannot be read cannot be written either
         return False
 
 
@@ -79,7 +79,7 @@ def read_manifest(folder: str | Path, name: str = MANIFEST) -> dict[str, Any]:
         raise StorageError(f"{path}: this file was not written by pgbn")
     version, body = document.get("version"), document.get("body")
     if not isinstance(version, int):
-        raise StorageError(f"{path}: damaged: it does not tell the version of its format")
+        raise StorageError(f"{path}: damaged: it lacks the version of its format")
     if version not in VERSIONS:
         raise StorageError(
             f"{path}: format version {version!r}, but this pgbn reads versions up to "
@@ -96,8 +96,8 @@ def read_manifest(folder: str | Path, name: str = MANIFEST) -> dict[str, Any]:
 
 
 def _is_well_formed(body: Any) -> bool:
-    """Whether a manifest has its entries and names its own files alone; no file twice as a part,
-    which would make much of little."""
+    """Whether a manifest has its entries and names only its own files. No file may be a part twice,
+    since a small folder could then claim much memory."""
     try:
         check_form(
             body,
@@ -129,7 +129,7 @@ def read_arrays(folder: str | Path, body: Mapping[str, Any], group: str) -> Grou
 
 @dataclass(frozen=True)
 class FolderArrays:
-    """The groups of a folder, each read when it is asked for."""
+    """The groups of a folder, each read on demand."""
 
     folder: Path
     body: Mapping[str, Any]
@@ -155,20 +155,20 @@ def _read_file(folder: str | Path, body: Mapping[str, Any], name: str) -> Group:
 
 
 def body_digest(body: Any) -> str:
-    """The checksum of a manifest, whatever the order of its entries."""
+    """The checksum of a manifest, which does not depend on the order of its entries."""
     text = json.dumps(body, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()
 
 
 def check_form(content: Any, needed: Mapping[str, Any], optional: Mapping[str, Any] = {}) -> None:
-    """``content`` is an object that has the ``needed`` entries, and perhaps the ``optional`` ones,
-    with values of these types; true is no number, and 1.0 no integer.
+    """Check that ``content`` is an object with the ``needed`` entries, and perhaps the ``optional``
+    ones, of these types. True is not a number, and 1.0 is not an integer.
 
-    Whoever has made a file can sign anything. An entry of another type may be accepted by its
-    reader and fail much later, far from the file: a list of names that is the number 3.
+    A checksum does not show that a file is valid. An entry of another type, such as the number 3
+    for a list of names, may fail much later, far from the file.
     """
     if not isinstance(content, dict):
-        raise StorageError(f"damaged: {content!r:.40} is no object")
+        raise StorageError(f"damaged: {content!r:.40} is not an object")
     for name, kind in {**needed, **optional}.items():
         if name not in content:
             if name in needed:
@@ -193,13 +193,13 @@ def _reader(kind: Any) -> TypeAdapter[Any]:
 
 
 Group = dict[str, NDArray[Any]]
-Files = Callable[[str], Group]  # the arrays of a group, read when they are asked for
+Files = Callable[[str], Group]  # the arrays of a group, read on demand
 
 
 @dataclass
 class Parts:
-    """An object taken to pieces: JSON, and groups of arrays that become files. ``names`` are those
-    that it has for its ``terms`` columns."""
+    """The pieces of an object: JSON, and groups of arrays that become files. ``names`` are the
+    names of its ``terms`` columns."""
 
     content: dict[str, Any]
     arrays: Mapping[str, Group | InParts] = field(default_factory=dict)
@@ -208,7 +208,7 @@ class Parts:
 
 
 Encode = Callable[[Any], Parts]
-# The object again: decode(content, files, threads=…, names=…). Chains run on ``threads``, and
+# Restore an object: decode(content, files, threads=…, names=…). Chains run on ``threads``, and
 # ``names`` are those of the terms, if they were saved.
 Decode = Callable[..., Any]
 
@@ -222,31 +222,31 @@ _documents: list[Callable[[Any], Group]] = []
 def register_codec(
     kind: str, owner: type, encode: Encode, decode: Decode, article: str = ""
 ) -> None:
-    """Objects of the type ``owner`` are saved as ``kind``; ``article`` is what a list of all that
-    can be saved calls them."""
+    """Save objects of the type ``owner`` as ``kind``; ``article`` is their name in the list of all
+    types that can be saved."""
     _types[owner] = (kind, article or f"a {owner.__name__}", encode)
     _decoders[kind] = decode
 
 
 def register_decoder(kind: str, decode: Decode) -> None:
-    """Folders of this ``kind`` are read by ``decode``; no object is saved as one."""
+    """Read folders of this ``kind`` by ``decode``; no object is saved as one."""
     _decoders[kind] = decode
 
 
 def codec_in(kind: str, module: str) -> None:
-    """The codec of ``kind`` is registered when ``module``, which may be slow to import or need an
-    extra, is imported."""
+    """Import ``module``, which registers the codec of ``kind``, only when it is needed: it may be
+    slow or need an extra."""
     _modules[kind] = module
 
 
 def register_unloadable(kind: str, reason: Callable[[Path], str]) -> None:
-    """A folder of this ``kind`` cannot be loaded as an object; ``reason(path)`` says what it is,
-    and what can be done with it."""
+    """Register that a folder of this ``kind`` cannot be loaded as an object. ``reason(path)`` says
+    what it is, and what can be done with it."""
     _unloadable[kind] = reason
 
 
 def register_documents(arrays: Callable[[Any], Group]) -> None:
-    """``arrays(X)`` are those of documents × terms in any form that data may have."""
+    """Register ``arrays(X)``, which turns documents × terms in any form into arrays."""
     _documents[:] = [arrays]
 
 
@@ -265,7 +265,7 @@ def encode(value: Any) -> tuple[str, Parts]:
             return kind, pieces(value)
     _import_codecs()
     known = ", ".join(article for _, article, _ in _types.values())
-    raise StorageError(f"a {type(value).__name__} cannot be saved; what can: {known}")
+    raise StorageError(f"a {type(value).__name__} cannot be saved; these can: {known}")
 
 
 def encode_documents(X: Any) -> Group:
@@ -285,7 +285,7 @@ def decode(
     """The object that was saved as ``kind``."""
     _import_codec(kind)
     if kind not in _decoders:
-        raise StorageError(f"this pgbn does not know what a saved {kind!r} is; install a newer one")
+        raise StorageError(f"this pgbn cannot read a saved {kind!r}; install a newer one")
     return _decoders[kind](content, files, threads=threads, names=names)
 
 

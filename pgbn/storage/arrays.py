@@ -1,7 +1,7 @@
-"""Arrays in a .npz file, as numpy writes them, without pickles and without trust.
+"""Arrays in a .npz file, as numpy writes them, without pickles; nothing in the file is trusted.
 
-`numpy.load` would allocate whatever a header asks for and inflate whatever is compressed; here an
-array is as large as its bytes in the file, and of numbers only.
+`numpy.load` would allocate any size that a header asks for, and unpack anything that is compressed.
+Here an array is as large as its bytes in the file, and contains only numbers.
 """
 
 from __future__ import annotations
@@ -28,17 +28,17 @@ ROWS = "rows of this part"  # from which to which, an array of every part
 
 
 def write_npz(file: IO[bytes], arrays: Arrays) -> None:
-    """Write arrays by name, not compressed; the same arrays give the same bytes."""
+    """Write arrays by name, not compressed; equal arrays give identical bytes."""
     with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
         for name, array in arrays.items():
-            info = zipfile.ZipInfo(f"{name}.npy")  # dated 1980, whatever the day
+            info = zipfile.ZipInfo(f"{name}.npy")  # always dated 1980
             flat = np.ascontiguousarray(array).reshape(np.shape(array))
             with archive.open(info, "w", force_zip64=True) as member:
                 np.lib.format.write_array(member, flat, allow_pickle=False)
 
 
 def write_file(path: Path, arrays: Arrays) -> tuple[str, int]:
-    """Arrays in a file that is on the disk; its checksum and size."""
+    """Write arrays to a file and wait for the disk; returns its checksum and size."""
     with path.open("wb+") as file:
         write_npz(file, arrays)
         file.flush()
@@ -54,7 +54,7 @@ def read_npz(path: Path, file: IO[bytes]) -> dict[str, NDArray[Any]]:
         with zipfile.ZipFile(file) as archive:
             check_entries(archive, file.seek(0, 2))
             for info in archive.infolist():
-                # Stored as they are: an entry cannot be larger than the file.
+                # Entries are not compressed, so none can be larger than the file.
                 if info.compress_type != zipfile.ZIP_STORED:
                     raise StorageError(f"{path}: an entry is compressed")
                 with archive.open(info) as member:
@@ -68,11 +68,11 @@ def read_npz(path: Path, file: IO[bytes]) -> dict[str, NDArray[Any]]:
 
 
 def check_entries(archive: zipfile.ZipFile, size: int) -> None:
-    """Reject an archive of ``size`` bytes with an entry that is no array, comes twice, or shares
-    its bytes with another: a small file of such entries holds as many bytes as it likes."""
+    """Reject an archive of ``size`` bytes with an entry that is not an array, occurs twice, or
+    shares its bytes with another. A small file of such entries could claim any amount of memory."""
     names = [info.filename for info in archive.infolist()]
     if len(set(names)) < len(names) or not all(name.endswith(".npy") for name in names):
-        raise ValueError("an entry comes twice, or is no array")
+        raise ValueError("an entry occurs twice, or is not an array")
     end = 0
     for info in sorted(archive.infolist(), key=lambda info: info.header_offset):
         if info.header_offset < end:
@@ -83,15 +83,15 @@ def check_entries(archive: zipfile.ZipFile, size: int) -> None:
 
 
 def is_plain(dtype: np.dtype[Any]) -> bool:
-    """Whether numbers are of a kind that all of pgbn reads: not half or long floats, nor in the
-    order of bytes of another machine."""
+    """Whether all of pgbn can read numbers of this kind: no half or long floats, and only the byte
+    order of this machine."""
     sizes = {"b": (1,), "i": (1, 2, 4, 8), "u": (1, 2, 4, 8), "f": (4, 8)}
     return bool(dtype.isnative) and dtype.itemsize in sizes.get(dtype.kind, ())
 
 
 def read_npy(member: IO[bytes], size: int) -> NDArray[Any]:
-    """One array in ``size`` bytes; its shape is believed only if so many are there, and no
-    objects."""
+    """One array in ``size`` bytes. Its shape is trusted only if that many bytes are there; objects
+    are rejected."""
     version = np.lib.format.read_magic(member)
     if version != (1, 0):
         raise ValueError(f"array format {version}")
@@ -103,24 +103,23 @@ def read_npy(member: IO[bytes], size: int) -> NDArray[Any]:
         raise ValueError(f"an array of shape {shape} in {left} bytes")
     data = bytearray(member.read(left))  # reading to the end also checks the CRC
     if len(data) != left:
-        raise ValueError("an array that is cut off")
+        raise ValueError("the array is cut off")
     return np.frombuffer(data, dtype).reshape(shape, order="F" if by_columns else "C")
 
 
 # ---- groups whose rows are in several files -----------------------------------------------
 #
-#     state-….npz     what all rows share
+#     state-….npz     the arrays that all rows share
 #     state-….npz     the rows 0 to 511 of the other arrays
 #     state-….npz     the rows from 512 on
 #
-# The manifest names them under ``parts``, with the axes of the rows. A part is written by a worker,
-# perhaps on another machine, under a name that nobody else uses; the driver, which has the lock of
-# the folder, lets the parts take their names and writes the manifest last. A reader gets complete
-# arrays.
+# The manifest names them under ``parts``, with the axes of the rows. A worker writes a part,
+# perhaps on another machine, under a unique temporary name. The driver, which has the lock of the
+# folder, renames the parts and writes the manifest last. A reader sees complete arrays.
 
 
 class WrittenPart(NamedTuple):
-    """A file that was written but has not taken its name yet."""
+    """A file that was written but still has its temporary name."""
 
     file: str
     sha256: str
@@ -129,10 +128,10 @@ class WrittenPart(NamedTuple):
 
 @dataclass(frozen=True)
 class InParts:
-    """A group whose rows are with others. ``here`` has what all rows share. ``write(probe, stem)``
-    lets the others write their parts next to the ``probe``, or returns None where one of them does
-    not see it; then ``whole()`` is written. ``axes`` has the axis of the rows of each array where
-    it is not the first."""
+    """A group whose rows are with workers. ``here`` has the arrays that all rows share.
+    ``write(probe, stem)`` lets the workers write their parts next to the ``probe``. It returns None
+    if one of them does not see the probe; then ``whole()`` is written. ``axes`` has the axis of the
+    rows of each array if it is not the first."""
 
     here: Arrays
     axes: Mapping[str, int]
@@ -141,8 +140,8 @@ class InParts:
 
 
 def write_part(probe: Path, stem: str, rows: tuple[int, int], arrays: Arrays) -> WrittenPart | None:
-    """Write the rows of some arrays into the folder of the probe; None if it cannot be seen here,
-    since the folder is on another machine."""
+    """Write the rows of some arrays into the folder of the probe; None if the folder is on another
+    machine and cannot be seen here."""
     if not probe.is_file():
         return None
     part = part_of(probe.with_name(f"{stem}.npz"))

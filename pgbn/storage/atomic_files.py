@@ -1,12 +1,12 @@
 """Files and folders that are complete at every moment: temporary names, locks, syncing.
 
-    with locked(folder):      # for as long as a training takes; who else writes there is rejected
+    with locked(folder):      # for as long as a training takes; other writers are rejected
         ...
         with locked(folder):  # the same thread may ask again
             ...
 
-The lock is the system's own (flock) and leaves no file behind: a process that is killed holds
-none. Where the system or the disk knows no such lock, there is none.
+The lock is the system's own (flock) and leaves no file behind: a process that is killed keeps none.
+If the system or the disk has no such locks, nothing is locked.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ _LONGEST = 200  # bytes of a name; most disks allow 255, and some is added
 def new_file(target: Path) -> Iterator[IO[bytes]]:
     """A file that takes its name when it is complete and on the disk.
 
-    What a link points to is replaced, not the link, and a device or a pipe is written to as it is:
-    nothing can take the place of /dev/null.
+    The target of a link is replaced, not the link. A device or a pipe is written directly: nothing
+    can replace /dev/null.
     """
     if target.exists() and not (target.is_file() or target.is_dir()):
         with target.open("wb") as file:
@@ -68,8 +68,8 @@ def save_text(path: str | os.PathLike[str], text: str, what: str) -> Path:
 
 
 def part_of(target: Path) -> Path:
-    """Where a file is written before it takes its name: in the same folder, under a name that no
-    other thread, process or machine has. A long name stands for itself by its checksum."""
+    """The temporary path of a file: in the same folder, under a name that no other thread, process
+    or machine uses. A long name is replaced by its checksum."""
     name = target.name
     if len(os.fsencode(name)) > _LONGEST:
         name = sha256(os.fsencode(name)).hexdigest()
@@ -78,7 +78,7 @@ def part_of(target: Path) -> Path:
 
 def sync_folder(folder: Path) -> None:
     """Wait until the names of a folder are on the disk. Some mounts (FUSE, SMB) cannot do this for
-    folders, and say so: there the files alone are waited for."""
+    folders and raise an error; then only the files are waited for."""
     if os.name == "posix":
         handle = os.open(folder, os.O_RDONLY)
         try:
@@ -91,7 +91,7 @@ def sync_folder(folder: Path) -> None:
 
 
 def busy(folder: Path) -> str:
-    """What is said to whoever wants to write where somebody else does."""
+    """The error for a writer if another process writes there."""
     return (
         f"{folder}: another process is writing there (a training, or a save); wait until it is "
         "done, end it, or use another folder"
@@ -99,8 +99,8 @@ def busy(folder: Path) -> str:
 
 
 class _Lock:
-    """The lock of one folder. Its handle is known before it locks anything, and is let go with the
-    object: whenever Ctrl-C comes, a notebook does not hold the folder until its end."""
+    """The lock of one folder. Its handle is set before it locks anything, and is released with the
+    object: after Ctrl-C at any moment, a notebook does not keep the folder locked."""
 
     handle = -1  # none
 
@@ -108,7 +108,7 @@ class _Lock:
         self.folder = folder
 
     def take(self) -> None:
-        """Hold it; where there are no locks, nothing is held."""
+        """Take the lock; do nothing if the system has no locks."""
         try:
             import fcntl
         except ImportError:  # not a POSIX system
@@ -126,7 +126,7 @@ class _Lock:
             self.release()
 
     def keep(self) -> None:
-        """Still hold it, though the folder may have been removed and made again."""
+        """Keep the lock, even if the folder was removed and made again."""
         with suppress(OSError):
             if self.handle >= 0 and os.path.samestat(os.fstat(self.handle), os.stat(self.folder)):
                 return
@@ -135,7 +135,7 @@ class _Lock:
 
     def release(self) -> None:
         handle, self.handle = self.handle, -1
-        try:  # from here on no signal is heeded until it is closed
+        try:  # from here on signals wait until it is closed
             if handle >= 0:
                 os.close(handle)
         except OSError:
@@ -153,13 +153,13 @@ def _leave_to_parent() -> None:
         lock.release()
 
 
-if hasattr(os, "register_at_fork"):  # else a child would hold what its dead parent had
+if hasattr(os, "register_at_fork"):  # else a child would keep the lock of its dead parent
     os.register_at_fork(after_in_child=_leave_to_parent)
 
 
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:
-    """Nobody else writes to a folder, which is made if it is not there."""
+    """Lock a folder against other writers; it is made if it is missing."""
     make_folder(folder)
     place, held = Path(os.path.realpath(folder)), _held.get({})
     if place in held:
@@ -179,7 +179,7 @@ def locked(folder: Path) -> Iterator[None]:
 
 
 def make_folder(folder: Path) -> None:
-    """The folder and those above it; a file in its place is left as it is."""
+    """Make the folder and its parents; a file in its place is not touched."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except (FileExistsError, NotADirectoryError):

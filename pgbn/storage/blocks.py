@@ -4,7 +4,7 @@
     corpus = pgbn.Corpus.open("reviews")
     corpus.shape, corpus.vocabulary, corpus.block(0)                   # 4096 rows of it
 
-Block b holds the rows b·B to (b + 1)·B − 1, B = ``block_rows``, and the last block what is left.
+Block b holds the rows b·B to (b + 1)·B − 1, B = ``block_rows``, and the last block holds the rest.
 In a folder a block is a file with a checksum, which is compared whenever the block is read.
 """
 
@@ -35,7 +35,7 @@ BLOCK_ROWS = 4096
 _BYTES = 24  # that a cell takes while all of them are read: twice 4 + 8
 
 Size = Annotated[int, Field(ge=0, lt=2**62)]
-CONTENT = {  # what the manifest of a corpus says
+CONTENT = {  # the content of the manifest of a corpus
     "complete": bool, "named": bool, "options": dict[str, Any], "rows": Size, "entries": Size,
     "block_rows": Annotated[Size, Field(ge=1)],
     "columns": Annotated[int, Field(ge=0, le=MOST_COLUMNS)] | None,
@@ -44,15 +44,15 @@ CONTENT = {  # what the manifest of a corpus says
 
 
 def name_arrays(names: Sequence[str]) -> Group:
-    """A list of texts as two arrays: their UTF-8 bytes one after another, and where each ends. Half
-    characters, which UTF-8 cannot have, are kept too."""
+    """A list of texts as two arrays: their UTF-8 bytes one after another, and where each ends. Lone
+    surrogates, which UTF-8 does not allow, are kept too."""
     parts = [name.encode("utf-8", "surrogatepass") for name in names]
     ends = np.cumsum([len(part) for part in parts], dtype=np.int64)
     return {"text": np.frombuffer(b"".join(parts), np.uint8), "ends": compact(ends)}
 
 
 def read_names(arrays: Group) -> list[str]:
-    """The texts again, checked."""
+    """Read the texts, checked."""
     text, ends = arrays["text"], arrays["ends"]
     if text.ndim != 1 or text.dtype != np.uint8 or ends.ndim != 1 or ends.dtype.kind not in "iu":
         raise StorageError("the names are damaged: not the arrays of a list of texts")
@@ -70,8 +70,9 @@ def read_names(arrays: Group) -> list[str]:
 class Corpus:
     """Documents × terms, the names of both, and the texts if there were any.
 
-    ``options`` are those of CountVectorizer, to read other documents in the same way. This is the
-    case in memory; `Corpus.build` and `Corpus.open` give one in a folder, a `FolderCorpus`.
+    ``options`` are those of CountVectorizer, to read other documents in the same way. This class is
+    for memory; `Corpus.build` and `Corpus.open` return a `FolderCorpus`, whose documents are on the
+    disk.
     """
 
     counts: sp.csr_array
@@ -150,9 +151,9 @@ class Corpus:
 
 
 class FolderCorpus(Corpus):
-    """A corpus in a folder, of which nothing is in memory but its vocabulary.
+    """A corpus in a folder; only its vocabulary is in memory.
 
-    Invariant: the folder is a finished build, and what it holds is never changed.
+    Invariant: the folder is a finished build, and its content never changes.
     """
 
     def __init__(self, content: Mapping[str, Any], files: FolderArrays) -> None:
@@ -223,7 +224,7 @@ class FolderCorpus(Corpus):
 
 
 def counts_of(X: Any) -> Any:
-    """The counts of a corpus, all in memory; anything else as it is."""
+    """The counts of a corpus, all in memory; any other argument is returned as it is."""
     return X.counts if isinstance(X, Corpus) else X
 
 
@@ -232,7 +233,7 @@ def _decode(content: Mapping[str, Any], files: FolderArrays, **_: Any) -> Folder
     if not content["complete"]:
         raise StorageError(
             f"a corpus whose build has not ended, after {content['rows']} documents; build it "
-            "again with the same arguments: it continues where it was"
+            "again with the same arguments: it continues from there"
         )
     check_form(content, {"columns": int})
     return FolderCorpus(content, files)

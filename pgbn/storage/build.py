@@ -1,13 +1,13 @@
-"""Building a corpus in a folder, in bounded memory; a build that was killed is continued.
+"""Build a corpus in a folder, in bounded memory; a build that was killed can be continued.
 
 1. Texts without a given vocabulary are read once to choose the terms: min_df ≤ df ≤ max_df, where
-   df is the number of documents that have a term, and, with ``max_features``, so many of the
-   largest total count, as scikit-learn's CountVectorizer does it. Counts that grow too many are
-   written down, sorted by term, and all that was written is merged at the end.
+   df is the number of documents that have a term, and, with ``max_features``, that many terms of
+   the largest total count, as in scikit-learn's CountVectorizer. When there are too many counts for
+   memory, they are written to files, sorted by term; all files are merged at the end.
 2. The documents are read, counted, and written in blocks of rows.
 
-Now and then what is done is committed: the manifest then names the files that are written, and how
-many documents they hold. Who builds again with the same arguments continues after these.
+Finished work is committed at intervals: the manifest then names the written files and the number of
+their documents. Another build with the same arguments continues after these.
 """
 
 from __future__ import annotations
@@ -43,11 +43,11 @@ from pgbn.storage.runner import Runner
 from pgbn.storage.sources import Batch, DocumentSource, FileReading, check_distinct, source_of
 from pgbn.storage.sparse import check_sum, row_arrays
 
-MOST_TERMS = 2**20  # that are counted in memory, about
+MOST_TERMS = 2**20  # that are counted in memory, approximately
 PART = 2**15  # terms of a file
-COMMIT_BYTES, COMMIT_ROWS = 2**25, 2**18  # what a killed build may have to do again, at most
+COMMIT_BYTES, COMMIT_ROWS = 2**25, 2**18  # the most that a killed build repeats
 
-Report = Callable[[str, int], None]  # what is being done, and the documents that are done
+Report = Callable[[str, int], None]  # the current work, and the finished documents
 Row = tuple[str, int, int]  # a term, its documents, its total count
 
 
@@ -69,15 +69,15 @@ def build_corpus(
     """A corpus in ``folder``, of documents that need not fit into memory.
 
     ``source`` is a path (a folder of texts; .txt, lines as documents; .csv, .jsonl, .parquet; .mtx,
-    .npz, .svmlight; each may be packed by gzip), a list of ``pathlib.Path`` that are read one
-    after another, a matrix, an iterable of texts, lists of texts or matrices, or a function that
-    gives such an iterable. Texts are read twice, first to choose the terms; an iterator, which can
-    be read once, needs a ``vocabulary``. The other arguments and ``options`` are those of
-    `pgbn.corpus.read_corpus`; ``progress(what, documents)`` is called now and then.
+    .npz, .svmlight; each may be packed by gzip), a list of ``pathlib.Path`` that are read one after
+    another, a matrix, an iterable of texts, lists of texts or matrices, or a function that returns
+    such an iterable. Texts are read twice, first to choose the terms; an iterator can be read only
+    once, so it needs a ``vocabulary``. The other arguments and ``options`` are those of
+    `pgbn.corpus.read_corpus`; ``progress(what, documents)`` is called at intervals.
 
-    A build that was stopped or killed is continued by a call with the same arguments (of Python
-    iterables only the arguments are compared); a finished one is opened. ``overwrite=True`` builds
-    anew whatever is there.
+    A build that was stopped or killed is continued by a call with the same arguments (Python
+    iterables themselves are not compared); a finished one is opened. ``overwrite=True`` always
+    builds anew.
     """
     reading = FileReading(format, column, label, encoding, None if terms is None else str(terms))
     check_integer("block_rows", block_rows, 1)
@@ -102,12 +102,12 @@ def build_corpus(
 
 
 def _digest(names: Sequence[str]) -> str:
-    """What tells one list of names from another."""
+    """A digest that identifies a list of names."""
     return hashlib.sha256("\0".join(names).encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def _as_plain(settings: Any) -> Any:
-    """Settings as they will be read again."""
+    """Settings after a round trip through JSON."""
     try:
         return json.loads(json.dumps(settings))
     except (TypeError, ValueError) as error:
@@ -118,7 +118,7 @@ class _Build:
     """A folder while it is built.
 
     Invariant: the manifest names complete blocks of the first ``content["rows"]`` documents, and
-    what the first pass counted in the first ``content["read"]``.
+    the counts of the first pass over the first ``content["read"]``.
     """
 
     def __init__(self, runner: Runner, overwrite: bool, progress: Report | None) -> None:
@@ -135,7 +135,7 @@ class _Build:
             self._resume(runner.body)
 
     def _resume(self, body: Mapping[str, Any]) -> None:
-        """Take over what a build with the same settings has done."""
+        """Continue the work of an earlier build with the same settings."""
         if not self.runner.committed:
             raise StorageError(
                 f"{self.folder}: holds a saved {body['kind']}; name another folder, or give "
@@ -160,7 +160,7 @@ class _Build:
     def run(
         self, source: DocumentSource, names: list[str] | None, options: Mapping[str, Any]
     ) -> None:
-        """Read the source, and write what it holds."""
+        """Read the source, and write its documents."""
         given = names if source.terms is None else source.terms
         if self.content["named"]:  # a build that is continued
             with saying_where(self.folder):
@@ -206,8 +206,8 @@ class _Build:
         self._commit()
 
     def _run(self, body: Mapping[str, Any], run: int, parts: int) -> Iterator[list[Row]]:
-        """What `_TermCounts.take` gave, checked, part by part: as many as the manifest says, which
-        may say anything."""
+        """Read the output of `_TermCounts.take`, checked, part by part. The number of parts comes
+        from the manifest, which is not trusted."""
         for number in range(parts):
             with saying_where(self.folder):
                 part = read_arrays(self.folder, body, f"runs/{run}/{number}")
@@ -254,7 +254,7 @@ class _Build:
         if batch.texts is not None:
             if terms is None:
                 raise DataError(
-                    "source: an iterator of texts can be read once, and the terms are not known; "
+                    "source: an iterator of texts can be read once, and there is no vocabulary; "
                     "give vocabulary=, or a function that returns the iterator"
                 )
             if self.vectorizer is None:
@@ -271,7 +271,7 @@ class _Build:
         return counts
 
     def _add_block(self, names: list[str], rows: sp.csr_array) -> None:
-        """One more block; now and then all that are new are committed."""
+        """Write one more block; new blocks are committed at intervals."""
         content, block = self.content, sp.csr_array(rows)
         block.sum_duplicates()
         block.eliminate_zeros()
@@ -289,13 +289,13 @@ class _Build:
             self._commit()
 
     def _commit(self) -> None:
-        """From here on, a build that is killed is continued after what is done now."""
+        """Commit: a build that is killed later continues from here."""
         self.runner.commit(self.content, self.pending)
         self.pending = {}
 
 
 def _analyzer(vectorizer: Any, options: Mapping[str, Any]) -> Callable[[str], list[str]]:
-    """What cuts a text into terms; options that cannot are an error at once."""
+    """The function that cuts a text into terms; bad options are an error at once."""
     with counting(options):
         analyze: Callable[[str], list[str]] = vectorizer.build_analyzer()
         analyze("a sample")
@@ -315,7 +315,7 @@ class _TermCounts:
 
     def take(self) -> list[Group]:
         """The counts, sorted by term, as arrays of files of some terms each, so that many runs can
-        be merged; afterwards there are none."""
+        be merged. Afterwards the counter is empty."""
         terms = sorted(self.documents)
         found = [
             {
@@ -338,7 +338,7 @@ def _chosen_terms(
     most = _number_of("max_df", options.get("max_df", 1.0), rows)
     limit = options.get("max_features")
     if limit is not None and (not is_integral(limit) or limit < 1):
-        raise DataError(f"max_features={limit!r}: give a whole number from 1 on")
+        raise DataError(f"max_features={limit!r}: give an integer of at least 1")
     kept: Iterator[Row] = (row for row in _merged(runs) if least <= row[1] <= most)
     if limit is not None:
         kept = iter(heapq.nlargest(int(limit), kept, key=lambda row: row[2]))
@@ -350,7 +350,7 @@ def _chosen_terms(
 
 
 def _number_of(name: str, value: Any, rows: int) -> float:
-    """A number of documents, given as one (an int) or as a part of them (a float)."""
+    """A number of documents, from a number (an int) or a fraction of them (a float)."""
     part = isinstance(value, float | np.floating)  # 1.0 is all of them, 1 is one
     if is_integral(value) and not part and value >= 0:
         return int(value)

@@ -42,14 +42,14 @@ def read_corpus(
     vocabulary: Sequence[str] | None = None,
     **options: Any,
 ) -> Corpus:
-    """The corpus in a file or folder; the format follows from its name unless it is given.
+    """The corpus in a file or folder; the format is inferred from its name by default.
 
     "folder": every file is a document. "lines": every line is. "csv", "jsonl", "parquet": the texts
     are in ``column``, their names in ``label``. "mtx", "npz", "svmlight": counts, documents ×
-    terms, whose terms are named by the lines of the file ``terms``. What `Corpus.build` wrote is
-    opened as it is. ``vocabulary`` fixes the terms of texts to those of a model. ``options`` are
-    for CountVectorizer: min_df, max_df, max_features, stop_words, token_pattern, lowercase,
-    ngram_range; see `count_terms`.
+    terms, whose terms are named by the lines of the file ``terms``. A folder that `Corpus.build`
+    wrote is opened directly. ``vocabulary`` fixes the terms of texts to those of a model.
+    ``options`` are for CountVectorizer: min_df, max_df, max_features, stop_words, token_pattern,
+    lowercase, ngram_range; see `count_terms`.
     """
     path, reading = check_path("path", path), FileReading(format, column, label, encoding, terms)
     with readable(path):
@@ -74,8 +74,8 @@ def read_corpus(
 
 
 def _uniquely(rows: list[tuple[str, str]]) -> dict[str, str]:
-    """Texts by name; the second "ann" becomes "ann (2)", or, where that is the name of another
-    document, the next number that is free."""
+    """Texts by name; the second "ann" becomes "ann (2)", or gets the next free number if another
+    document has that name."""
     taken, last = {name for name, _ in rows}, dict.fromkeys((name for name, _ in rows), 1)
     named: dict[str, str] = {}
     for name, text in rows:
@@ -93,13 +93,13 @@ def count_terms(
     vocabulary: Sequence[str] | None = None,
     **options: Any,
 ) -> Corpus:
-    """Count the terms of texts with CountVectorizer. A mapping names the documents; those of a list
-    are called by their numbers. Texts are brought to the Unicode form NFC first, so that "é" is one
-    character however it was typed.
+    """Count the terms of texts with CountVectorizer. A mapping names the documents; the names of a
+    list are its numbers. Texts are first converted to the Unicode form NFC, so that "é" is always
+    one character.
 
-    ``stop_words`` is a list of words, "english", whose contractions ("don't", "we'll") are left out
-    too, or another language, such as "german" (the extra ``pgbn[languages]``). The default of
-    ``token_pattern`` keeps "don't" in one piece.
+    ``stop_words`` is a list of words, "english", which also removes contractions ("don't",
+    "we'll"), or another language, such as "german" (the extra ``pgbn[languages]``). The default of
+    ``token_pattern`` keeps "don't" as one term.
     """
     named = _named(texts)
     chosen = counting_options(options)
@@ -110,7 +110,7 @@ def count_terms(
     names = vectorizer.get_feature_names_out() if vocabulary is None else vocabulary
     language = chosen.get("stop_words")
     if not isinstance(language, str) or language != "english":
-        chosen = with_stop_words(chosen)  # what reads other documents needs no package
+        chosen = with_stop_words(chosen)  # reading other documents needs no package
     labels, every = list(named), list(named.values())
     return Corpus(matrix, [str(name) for name in names], labels, every, chosen)
 
@@ -141,8 +141,8 @@ def counting_options(options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def make_vectorizer(options: Mapping[str, Any], vocabulary: Sequence[str] | None = None) -> Any:
-    """What cuts texts into terms and counts them: all terms within the limits of ``options``, or
-    those of a ``vocabulary``."""
+    """The CountVectorizer that cuts texts into terms and counts them: all terms within the limits
+    of ``options``, or those of a ``vocabulary``."""
     try:
         from sklearn.feature_extraction.text import CountVectorizer
     except ImportError:
@@ -155,8 +155,8 @@ def make_vectorizer(options: Mapping[str, Any], vocabulary: Sequence[str] | None
 
 
 def _in_texts(vocabulary: list[str]) -> list[str]:
-    """The terms of a vocabulary as texts in NFC have them. One that is not in NFC, from elsewhere
-    or from an earlier version, keeps its form only if its NFC form is a term too."""
+    """The terms of a vocabulary in the form NFC, as texts have them. A term in another form, from
+    elsewhere or an earlier version, keeps it only if its NFC form is a term too."""
     known, found = set(vocabulary), []
     for term in vocabulary:
         form = as_nfc(term)
@@ -167,7 +167,8 @@ def _in_texts(vocabulary: list[str]) -> list[str]:
 
 @contextmanager
 def counting(options: Mapping[str, Any]) -> Iterator[None]:
-    """A bad pattern or range, an unknown option, or no terms left: in scikit-learn's own words."""
+    """Report a bad pattern or range, an unknown option, or no remaining terms, in scikit-learn's
+    words."""
     try:
         yield
     except DataError:

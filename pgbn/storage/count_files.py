@@ -1,6 +1,6 @@
 """Matrices of counts in files: Matrix Market, .npz, svmlight.
 
-A Matrix Market file (.mtx) is read without trust in a single byte of it:
+A Matrix Market file (.mtx) is read without trusting any byte of it:
 
     %%MatrixMarket matrix coordinate integer general
     % comments
@@ -8,7 +8,7 @@ A Matrix Market file (.mtx) is read without trust in a single byte of it:
     1 4 2              row, column, value, counted from 1
     3 1 7
 
-Memory follows what is in the file, not what its header says; whatever is wrong is an error that
+The memory used depends on the content of the file, not on its header. Any fault is an error that
 names the line.
 """
 
@@ -51,7 +51,7 @@ Entries = tuple[NDArray[Any], NDArray[Any], NDArray[Any]]  # rows and columns fr
 
 @dataclass
 class Market:
-    """What the first lines of a file say, and the number of the line that comes next."""
+    """The content of the first lines of a file, and the number of the next line."""
 
     path: Path
     field: str
@@ -80,7 +80,7 @@ class Market:
 
 @contextmanager
 def open_market(path: Path) -> Iterator[tuple[Market, Iterator[NDArray[Any]]]]:
-    """What a file says of itself, and the numbers of its lines, some at a time."""
+    """The header of a file, and the numbers of its lines, some at a time."""
     with open_bytes(path) as file:
         head = _read_head(path, file)
         yield head, _read_blocks(head, file)
@@ -161,7 +161,7 @@ def _read_sizes(head: Market, file: IO[bytes]) -> list[int]:
 
 
 def _read_line(head: Market, file: IO[bytes]) -> bytes:
-    """A line, or of a comment that is too long its beginning: the rest must not pass for a line."""
+    """A line, or the start of a comment that is too long: the rest must not be taken for a line."""
     line = part = file.readline(LONGEST)
     while len(part) == LONGEST and not part.endswith(b"\n"):
         if not line.startswith(b"%") or head.line == 1:
@@ -206,7 +206,7 @@ def _read_block(head: Market, block: bytes) -> NDArray[Any]:
 
 
 def _find_wrong(head: Market, block: bytes) -> DataError:
-    """The first line of a block that is not an entry, and why."""
+    """An error for the first line of a block that is not an entry, with the reason."""
     for number, line in enumerate(block.split(b"\n"), head.line):
         if line.strip(b" \t\r"):
             head.line = number
@@ -228,7 +228,7 @@ def _complaint(head: Market, line: bytes) -> str:
         except ValueError:
             if kind is float:
                 return f"{_shown(word)} is not a number"
-            return f"{_shown(word)} is not a whole number; write 'real' in line 1 for other numbers"
+            return f"{_shown(word)} is not an integer; write 'real' in line 1 for other numbers"
         least, most = head.limits(name)
         if not least <= number <= most:
             if name != "value":
@@ -245,7 +245,7 @@ def _shown(text: bytes) -> str:
 
 
 def read_matrix(path: Path, kind: str) -> tuple[sp.csr_array, list[str] | None]:
-    """The counts in a file, documents × terms, and the terms if the file names them."""
+    """The counts in a file, documents × terms, and the names of the terms, if the file has them."""
     if path.is_dir():
         raise DataError(f"{path}: a folder, but format={kind!r} needs a file")
     try:
@@ -265,7 +265,7 @@ def read_matrix(path: Path, kind: str) -> tuple[sp.csr_array, list[str] | None]:
 
 
 def _read_svmlight(path: Path) -> Any:
-    """Columns count from 1, or from 0 if there is a column 0: the file does not tell."""
+    """Columns count from 1, or from 0 if there is a column 0: the format does not say."""
     from sklearn.datasets import load_svmlight_file
 
     with open_bytes(path) as file:
@@ -286,7 +286,8 @@ def _read_svmlight(path: Path) -> Any:
 
 
 def _read_npz(path: Path) -> tuple[sp.csr_array, list[str] | None]:
-    """What scipy.sparse.save_npz wrote, or an array ``X``, and perhaps ``vocabulary``."""
+    """Read a file of scipy.sparse.save_npz, or one with an array ``X`` and perhaps a
+    ``vocabulary``."""
     with zipfile.ZipFile(path) as archive:
         check_entries(archive, path.stat().st_size)
         size = sum(entry.file_size for entry in archive.infolist())
@@ -307,13 +308,13 @@ def _read_npz(path: Path) -> tuple[sp.csr_array, list[str] | None]:
 
 
 def as_counts(path: Path | str, matrix: Any) -> sp.csr_array:
-    """Whole numbers as integers; other numbers are left to the model's check."""
+    """Convert integral numbers to integers; the model checks all others."""
     check_unmasked(str(path), matrix)
     matrix = as_scipy(str(path), matrix)
     try:
         matrix = matrix if sp.issparse(matrix) else np.asarray(matrix)
     except ValueError:  # rows of several lengths
-        raise DataError(f"{path}: {matrix!r:.60} is no matrix; give documents × terms") from None
+        raise DataError(f"{path}: {matrix!r:.60} is not a matrix; give documents × terms") from None
     if matrix.ndim != 2 or matrix.dtype.kind not in "iufb" or 0 in matrix.shape:
         raise DataError(
             f"{path}: an array of shape {matrix.shape} and dtype {matrix.dtype}; give numbers, "
@@ -341,7 +342,7 @@ def as_counts(path: Path | str, matrix: Any) -> sp.csr_array:
     out = sp.csr_array(matrix)
     if out.data.size and out.data.min() < 0:
         raise DataError(f"{path}: the matrix has negative values (least: {out.data.min():g})")
-    small = out.dtype.kind != "f" or bool((out.data < 2.0**53).all())  # whole and exact
+    small = out.dtype.kind != "f" or bool((out.data < 2.0**53).all())  # integral and exact
     if small and bool((out.data == np.floor(out.data)).all()):
         out = out.astype(np.int64)
         check_sum(path, out.data)

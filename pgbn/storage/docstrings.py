@@ -18,8 +18,9 @@ _SKIP = {"blas", "lapack", "tests", "testing", "conftest", "setup", "f2py", "dis
 
 
 def docstrings(packages: Sequence[str] = ("numpy", "scipy"), shortest: int = 200) -> dict[str, str]:
-    """From "scipy.linalg.svd" to its docstring, for the public functions, classes and methods of
-    some packages; each text once, and none below ``shortest`` characters."""
+    """A dict from names such as "scipy.linalg.svd" to docstrings, for the public functions, classes
+    and methods of some packages. Each text occurs once, and has at least ``shortest``
+    characters."""
     packages = listed("packages", packages, 'give a list of names, such as ("numpy", "scipy")')
     shortest = check_integer("shortest", shortest, 0)
     found: dict[str, str] = {}
@@ -41,14 +42,14 @@ def _modules(package: str) -> Iterator[ModuleType]:
     try:
         root = importlib.import_module(package)
     except (ImportError, AttributeError, TypeError, ValueError):
-        raise DataError(f"packages: {package!r:.60} is no package that is installed") from None
+        raise DataError(f"packages: {package!r:.60} is not an installed package") from None
     yield root
     found = pkgutil.iter_modules(getattr(root, "__path__", ()), package + ".")
     for info in sorted(found, key=lambda info: info.name):
         last = info.name.rpartition(".")[2]
         if last.startswith("_") or last in _SKIP:
             continue
-        with suppress(Exception):  # a part that does not work here, whatever the reason
+        with suppress(Exception):  # a part that does not work here, for any reason
             yield from _modules(info.name) if info.ispkg else [importlib.import_module(info.name)]
 
 
@@ -69,7 +70,7 @@ def _members(module: ModuleType) -> Iterator[tuple[str, Any]]:
 
 
 def _text(value: Any) -> str:
-    """A docstring; a constant has that of its type, which is none."""
+    """A docstring; that of a constant belongs to its type and does not count."""
     if callable(value) or isinstance(value, property):
         with suppress(Exception):  # objects that compute their docstring and fail
             return inspect.getdoc(value) or ""

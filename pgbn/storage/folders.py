@@ -1,4 +1,4 @@
-"""Saving and loading: `save` writes a folder of JSON and arrays, `load` gives the object back.
+"""Save and load: `save` writes a folder of JSON and arrays, `load` returns the object.
 
     pgbn.save(model, "model", vocabulary=terms)
     model = pgbn.load("model")            # its lists of topics have the terms' names
@@ -39,7 +39,7 @@ from pgbn.storage.read_limits import check_bytes
 from pgbn.storage.sparse import read_rows
 from pgbn.storage.writing import write
 
-KEPT = ("text", "date", "class")  # what a report can show of documents
+KEPT = ("text", "date", "class")  # the columns of documents that a report can show
 
 Kept = dict[str, list[str]]
 Result = TypeVar("Result")
@@ -52,7 +52,7 @@ def check_kept(columns: Mapping[str, Sequence[Any]] | None, rows: int | None = N
     out = {}
     for name, entries in (columns or {}).items():
         if name not in KEPT:
-            raise DataError(f"columns: {name!r} is not known.{did_you_mean(name, KEPT)}")
+            raise DataError(f"columns: {name!r} is not one of them.{did_you_mean(name, KEPT)}")
         if isinstance(entries, str | bytes):
             raise DataError(f"columns[{name!r}] is one text; give a list of them")
         each = listed(f"columns[{name!r}]", entries, "give a list of texts")
@@ -64,7 +64,7 @@ def check_kept(columns: Mapping[str, Sequence[Any]] | None, rows: int | None = N
 
 
 def kept_arrays(columns: Kept) -> Group:
-    """The arrays of one file. JSON escapes all but ASCII, half characters too."""
+    """The arrays of one file. JSON escapes everything but ASCII, also lone surrogates."""
     out = {}
     for name, entries in columns.items():
         data = json.dumps(entries, separators=(",", ":")).encode()
@@ -74,7 +74,7 @@ def kept_arrays(columns: Kept) -> Group:
 
 
 def read_kept(arrays: Group) -> Kept:
-    """The columns again, checked."""
+    """Read the columns, checked."""
     out = {
         name: _read_column(name, arrays[name], arrays.get(f"{name}_bytes"))
         for name in KEPT
@@ -86,7 +86,7 @@ def read_kept(arrays: Group) -> Kept:
 
 
 def _read_column(name: str, data: Any, size: Any) -> list[str]:
-    """What a file says of its size is believed only as far as the memory reaches."""
+    """The size that a file claims is trusted only if it fits into memory."""
     what = f"the kept column {name!r}"
     damaged = StorageError(f"damaged: {what} is not a list of texts")
     if data.dtype != np.uint8 or data.ndim != 1 or getattr(size, "shape", None) != (1,):
@@ -116,7 +116,7 @@ def _read_column(name: str, data: Any, size: Any) -> list[str]:
 
 @dataclass(frozen=True)
 class Saved:
-    """What a folder holds: the object and what was saved with it."""
+    """The content of a folder: the object and everything that was saved with it."""
 
     object: Any
     kind: str
@@ -142,12 +142,12 @@ def save(
     """Save a Network, a Chain, Draws, a TrainedNetwork, a result of train_layerwise, an estimator.
 
     ``vocabulary`` names the terms (a list, or a dict from names to columns; if missing, the names
-    that the model was loaded with, or those of the data frame that an estimator was fitted to):
-    a trained model that is loaded again lists its topics with them. ``labels`` name the documents,
+    that the model was loaded with, or those of the data frame that an estimator was fitted to): a
+    trained model that is loaded again lists its topics with them. ``labels`` name the documents,
     ``record`` is any JSON (settings, times, …), ``data`` the documents × terms that the model was
-    trained on, for the report (masked cells are saved as 0), ``columns`` what else it shows of
-    them: {"text": …, "date": …, "class": …}. What was at ``path`` before stays complete until all
-    of the new is on the disk.
+    trained on, for the report (masked cells are saved as 0), ``columns`` are further columns that
+    it shows: {"text": …, "date": …, "class": …}. The old content of ``path`` stays complete until
+    the new content is on the disk.
     """
     notes = check_mapping("record", record)
     kind, parts = encode(value)
@@ -168,8 +168,8 @@ def save(
 
 
 def load(path: str | Path, *, threads: int | None = None) -> Any:
-    """The object that `save` wrote; a chain continues as if it had never stopped. What was
-    saved with the object is in `pgbn.storage.folders.open_saved`."""
+    """The object that `save` wrote; a chain continues as if it had never stopped.
+    `pgbn.storage.folders.open_saved` also returns what was saved with the object."""
     return open_saved(path, threads=threads).object
 
 
@@ -177,7 +177,7 @@ def open_saved(path: str | Path, *, threads: int | None = None) -> Saved:
     """The object and everything that was saved with it."""
 
     def read(body: Mapping[str, Any], files: Callable[[str], Any]) -> Saved:
-        check_loadable(body["kind"], Path(path))  # a checkpoint, say, holds something else
+        check_loadable(body["kind"], Path(path))  # for example, a checkpoint has other content
         content = check_content(body["content"])
         documents = read_rows(files("documents")) if "documents" in body["groups"] else None
         return Saved(
@@ -196,7 +196,8 @@ def open_saved(path: str | Path, *, threads: int | None = None) -> Saved:
 
 
 def check_content(content: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Names are lists of texts, and the record is an object, before anybody uses them."""
+    """Check that names are lists of texts, and that the record is an object, before they are
+    used."""
     names = Texts | None
     check_form(content, {"object": dict}, {"vocabulary": names, "labels": names, "record": dict})
     check_form(content.get("record", {}), {}, {"arguments": dict, "vectorizer": dict})
@@ -206,14 +207,14 @@ def check_content(content: Mapping[str, Any]) -> Mapping[str, Any]:
 def read_folder(
     path: str | Path, read: Callable[[Mapping[str, Any], FolderArrays], Result]
 ) -> Result:
-    """``read(manifest, files)`` of a folder, with every failure in words."""
+    """Call ``read(manifest, files)`` for a folder; every failure becomes a clear error."""
     folder = check_path("path", path)
     folder = folder.parent if folder.name == MANIFEST else folder
     while True:
         body = read_manifest(folder)
         try:
             with saying_where(folder):
-                # absolute: what is read when it is asked for is asked for from any folder
+                # absolute, since the current folder may change before a group is read
                 return read(body, FolderArrays(folder.absolute(), body))
         except StorageError:
             if read_manifest(folder)["files"] == body["files"]:
@@ -223,7 +224,7 @@ def read_folder(
 
 @contextmanager
 def saying_where(place: object) -> Iterator[None]:
-    """Whatever is wrong with what a folder holds, as a `StorageError` that names the place."""
+    """Turn any fault in the content of a folder into a `StorageError` that names the place."""
     try:
         yield
     except StorageError as error:

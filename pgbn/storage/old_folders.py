@@ -1,6 +1,6 @@
-"""Manifests of earlier versions in today's form: every converter is here.
+"""Convert manifests of earlier versions to the current form: every converter is here.
 
-Unfinished work has the content {"settings": what was asked for, "object": where it stands}
+Unfinished work has the content {"settings": its arguments, "object": its position}
 (`pgbn.storage.runner`). Earlier versions had a form for each kind of work.
 """
 
@@ -11,7 +11,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-# What the settings of each kind of work were called.
+# The earlier names of the settings of each kind of work.
 _SETTINGS = {
     "run": "plan", "corpus": "settings", "checkpoint": "arguments", "minibatch": "settings"
 }  # fmt: skip
@@ -21,14 +21,14 @@ def converted(body: dict[str, Any]) -> dict[str, Any]:
     """A manifest as this version writes it."""
     kind, content = body["kind"], body["content"]
     name, place = _SETTINGS.get(kind), content.get("object")
-    if kind in ("run", "corpus"):  # settings were with the place
+    if kind in ("run", "corpus"):  # settings were part of the position
         old = place if isinstance(place, dict) and name in place else None
     else:
         old = content if name is not None and place is None else None
     if old is None:
         return body
     place = {key: value for key, value in old.items() if key != name}
-    if kind == "checkpoint":  # with what the first versions did not say
+    if kind == "checkpoint":  # with entries that the first versions did not write
         place = {"machine": None, "names": None, **place}
         if isinstance(place.get("trace"), dict):
             place["trace"] = {"before_merging": 0, **place["trace"]}
@@ -39,8 +39,8 @@ _OF_FEATURES = ("model", "rows", "columns", "terms", "layer", "burn_in", "sample
 
 
 def old_features(target: Path, file: Path) -> dict[str, Any] | None:
-    """The rows and the note that `pgbn.transform_to` had next to its ``target``: the rows move to
-    ``file``, and the note becomes a manifest. None: there are none."""
+    """Convert the rows and the note that `pgbn.transform_to` had next to its ``target``: the rows
+    move to ``file``, and the note becomes a manifest. Returns None if there are none."""
     rows, note = (target.with_name(f".{target.name}.{end}") for end in ("rows", "json"))
     if rows.is_symlink() or not rows.is_file() or not note.is_file():
         return None

@@ -1,8 +1,8 @@
-"""How much memory something would take, asked before it is taken; and files read up to a limit.
+"""Check how much memory something would need before it is allocated; read files up to a limit.
 
 An absurd size (``max_width=10**9``) would otherwise end with the process killed by the system. A
-file of ten megabytes may unpack to ten gigabytes, by accident or on purpose: what would take more
-than a quarter of the memory is rejected as soon as so much has been read.
+file of ten megabytes may unpack to ten gigabytes, by accident or on purpose: a file is rejected as
+soon as more than a quarter of the memory has been read.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from typing import IO, Any, TypeVar
 from pgbn.errors import DataError, StorageError
 
 T = TypeVar("T")
-_UNKNOWN = 2**40  # bytes, where the system does not tell
+_UNKNOWN = 2**40  # bytes, if the system does not say
 
 
 @cache
@@ -43,7 +43,7 @@ def _group_limits(system: Path = Path("/")) -> Iterator[int]:
     """The limits of the control groups of this process and of all groups around them.
 
     A line of /proc/self/cgroup is number:controllers:path; version 2 has no controllers. In a
-    container the path may be that of the host, of which only the root is seen.
+    container the path may be that of the host, and only the root is visible.
     """
     groups = system / "sys/fs/cgroup"
     places = {groups / "memory.max", groups / "memory/memory.limit_in_bytes"}
@@ -57,7 +57,7 @@ def _group_limits(system: Path = Path("/")) -> Iterator[int]:
                 elif "memory" in controllers.split(","):
                     places.add(groups / "memory" / above / "memory.limit_in_bytes")
     for place in sorted(places):
-        with suppress(OSError, ValueError):  # "max" is no number
+        with suppress(OSError, ValueError):  # "max" is not a number
             yield int(place.read_text())
 
 
@@ -93,9 +93,9 @@ def within_memory(
 
 
 def check_regular(path: Path, most: float = math.inf, least: int = 0) -> None:
-    """Reject what is no file, before it is opened: a pipe would be waited for, a device never end;
-    and a file of more than ``most`` bytes, or less than ``least``: files of the system, of which
-    some are waited for too, say that they have none."""
+    """Reject a path that is not a file before it is opened: a pipe would block, and a device never
+    ends. Also reject a file of more than ``most`` or fewer than ``least`` bytes. Files of the
+    system claim to be empty, and some of them block too."""
     found = path.stat()
     if not stat.S_ISREG(found.st_mode):
         raise StorageError(f"{path}: not a file, but a pipe, a device or a folder")
@@ -106,8 +106,8 @@ def check_regular(path: Path, most: float = math.inf, least: int = 0) -> None:
 
 
 def check_source(path: Path, once: bool = True) -> None:
-    """Reject a pipe that has a name, or a device, in the place of a file or folder; and, where it
-    is read more than ``once``, what a shell passes on as a file, too."""
+    """Reject a named pipe or a device in the place of a file or folder. If it is read more than
+    ``once``, also reject a file descriptor that a shell passes as a file."""
     mode = path.stat().st_mode
     if stat.S_ISREG(mode) or stat.S_ISDIR(mode):
         return
@@ -118,7 +118,7 @@ def check_source(path: Path, once: bool = True) -> None:
 
 
 def is_packed(path: Path) -> bool:
-    """Whether the name says that the file is compressed."""
+    """Whether the name is that of a compressed file."""
     return path.suffix.lower() == ".gz"
 
 
@@ -130,17 +130,17 @@ def open_bytes(path: Path) -> IO[bytes]:
 
 
 def open_text(path: Path, encoding: str, newline: str = "") -> io.TextIOWrapper:
-    """The same as text; line ends are left as they are."""
+    """The same as text; line ends are not changed."""
     return io.TextIOWrapper(open_bytes(path), encoding=encoding, newline=newline)
 
 
 def forget(file: Any) -> None:
-    """What was read so far of a file that was opened here is not kept: it counts no more."""
+    """Forget the bytes that were read so far: the reader does not keep them in memory."""
     getattr(file, "buffer", file).raw.taken = 0
 
 
 class _Bounded(io.RawIOBase):
-    """Passes on what it reads, and counts it."""
+    """A reader that counts the bytes it passes on."""
 
     def __init__(self, file: Any, path: Path) -> None:
         self.file, self.path, self.limit, self.taken = file, path, memory() // 4, 0

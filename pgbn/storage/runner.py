@@ -7,9 +7,9 @@
             runner.rhythms[0].tick(lambda: runner.commit(place, arrays))
         save(result, folder)
 
-A commit is a manifest (`pgbn.storage.archive`) whose content has two entries, ``settings``: what
-was asked for, and ``object``: where the work stands. Its arrays are groups of files. A process
-that is killed at any moment leaves the last commit.
+A commit is a manifest (`pgbn.storage.archive`) whose content has two entries, ``settings``, its
+arguments, and ``object``, its position. Its arrays are groups of files. A process that is killed at
+any moment leaves the last commit.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ from pgbn.storage.writing import as_json, still_there, write, writing
 class Timing:
     """When checkpoints are written: every ``minutes``, or every ``sweeps``.
 
-    Writing takes at most ``share`` > 0 of the time: where a checkpoint took long, the next one
-    waits; a share of more than 1 sets no limit.
+    Writing takes at most ``share`` > 0 of the time: the next checkpoint waits if the last one took
+    long. A share of more than 1 sets no limit.
     """
 
     minutes: float | None = 5.0
@@ -62,7 +62,8 @@ class Timing:
 
 
 class Rhythm:
-    """Writes when it is time to. A disk that is full ends no long run: the next one may succeed."""
+    """Writes checkpoints when they are due. A full disk does not end a long run: the next one may
+    succeed."""
 
     def __init__(self, timing: Timing) -> None:
         self.timing = timing
@@ -71,7 +72,7 @@ class Rhythm:
         self.failed = False  # the last time
 
     def tick(self, save: Callable[[], None], stopping: bool = False) -> None:
-        """After a piece of work: ``save`` if it is due. One that is the last, since the work is
+        """Call ``save`` after a piece of work, if it is due. The last one, when the work is
         ``stopping``, must not fail."""
         self.count += 1
         if stopping:
@@ -82,12 +83,12 @@ class Rhythm:
             self.now(save)
         except StorageError as error:
             self.written, self.failed = time.monotonic(), True
-            notify(f"no checkpoint was written, the run goes on: {error}")
+            notify(f"no checkpoint was written, the run continues: {error}")
 
     def now(self, save: Callable[[], None]) -> None:
-        """``save``, whether it is due or not, and note what it cost: the less of the last two. One
-        in which the process was stopped for the night (docker pause, a suspended job) would put
-        off the next for days."""
+        """Call ``save`` and record its cost: the smaller one of the last two. A process may be
+        suspended while it writes (docker pause); that time alone would delay the next checkpoint
+        for days."""
         start = time.monotonic()
         save()
         self.count, self.written, self.failed = 0, time.monotonic(), False
@@ -104,9 +105,9 @@ class Rhythm:
 
 
 class Runner:
-    """The folder of some work; nobody else writes there between enter and exit.
+    """The folder of some work; it is locked against other writers between enter and exit.
 
-    Invariant: the folder holds the last commit, or what was there before the first one.
+    Invariant: the folder holds the last commit, or its earlier content before the first one.
     """
 
     def __init__(
@@ -116,12 +117,12 @@ class Runner:
         settings: Mapping[str, Any] | None = None,
         timing: Timing = Timing(),
     ) -> None:
-        """``settings`` None: those of the work that the folder holds."""
+        """``settings`` default to those of the work in the folder."""
         self.path, self.kind = check_place("path", path), kind
         self.settings = None if settings is None else json.loads(as_json(settings))
-        self.rhythms: dict[int, Rhythm] = defaultdict(lambda: Rhythm(timing))  # one a chain
+        self.rhythms: dict[int, Rhythm] = defaultdict(lambda: Rhythm(timing))  # one for each chain
         self.groups: dict[str, str] = {}
-        self.body: Mapping[str, Any] | None = None  # of what the folder held at first
+        self.body: Mapping[str, Any] | None = None  # of the first content of the folder
 
     def __enter__(self) -> Runner:
         with ExitStack() as opened:
@@ -137,16 +138,16 @@ class Runner:
 
     @property
     def committed(self) -> bool:
-        """Whether the folder held work of this kind that was not at its end."""
+        """Whether the folder had unfinished work of this kind."""
         return self.body is not None and self.body["kind"] == self.kind
 
     def other_setting(self) -> str | None:
-        """The name of a setting that the folder's work has otherwise; "" if it has none at all, or
-        more than these. None: it is the same work."""
+        """The name of a setting that differs in the folder's work; "" if the work has no settings,
+        or more than these. None means that it is the same work."""
         assert self.body is not None
         assert self.settings is not None
         content = self.body["content"]
-        record = content.get("record")  # a result has the settings of its work there
+        record = content.get("record")  # a result has the settings of its work here
         found = content.get("settings") or (isinstance(record, dict) and record.get(self.kind))
         found = found if isinstance(found, dict) else {}
         if found == self.settings:
@@ -155,7 +156,7 @@ class Runner:
         return next(others, "") if found else ""
 
     def resume(self) -> dict[str, Any]:
-        """Where the last commit stands. The next ones keep its arrays."""
+        """The position of the last commit. The next commits keep its arrays."""
         assert self.body is not None
         content = self.body["content"]
         if self.settings is None:
@@ -169,13 +170,13 @@ class Runner:
         arrays: Mapping[str, Group | InParts],
         lasting: Mapping[str, Callable[[], Group | InParts]] | None = None,
     ) -> None:
-        """Replace the last commit. Groups that are not in ``arrays`` keep their files; ``lasting``
-        makes those that never change, if they are not there, or were removed by somebody."""
+        """Replace the last commit. Groups that are not in ``arrays`` keep their files. ``lasting``
+        makes the groups that never change, if their files are missing or were removed."""
         kept = {group: file for group, file in self.groups.items() if group not in arrays}
         there = still_there(self.path, kept)
         new = {g: make() for g, make in (lasting or {}).items() if g not in (*there, *arrays)}
         for group in kept.keys() - there.keys() - new.keys():
-            raise StorageError(f"{self.path}: the file {kept[group]} of this run is gone")
+            raise StorageError(f"{self.path}: the file {kept[group]} of this run is missing")
         content = {"settings": self.settings, "object": place}
         self.groups = write(self.path, self.kind, content, {**arrays, **new}, there)
 
@@ -185,7 +186,7 @@ _running: set[tuple[int, str]] = set()  # processes and folders
 
 @contextmanager
 def _once(folder: Path) -> Iterator[None]:
-    """The lock of a folder lets its thread in again, to save; a second runner is rejected."""
+    """The lock of a folder admits the same thread again, to save; a second runner is rejected."""
     mine = os.getpid(), os.path.realpath(folder)
     if mine in _running:
         raise StorageError(busy(folder))

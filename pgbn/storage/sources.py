@@ -1,11 +1,11 @@
-"""Where the documents of a corpus come from, a batch at a time, from any document on.
+"""The documents of a corpus from any source, a batch at a time, starting at any document.
 
     source = source_of("reviews.jsonl", FileReading(column="review"))
     for batch in source.batches(skip=10_000):
         batch.names, batch.texts or batch.counts
 
-Files, several files one after another, matrices of counts, and whatever Python code gives: texts,
-lists of texts, matrices.
+Sources are files, several files in order, matrices of counts, and Python iterables of texts, lists
+of texts or matrices.
 """
 
 from __future__ import annotations
@@ -46,11 +46,11 @@ FORMATS = {
     ".mtx": "mtx", ".npz": "npz", ".svmlight": "svmlight", ".libsvm": "svmlight",
     ".svm": "svmlight", ".parquet": "parquet",
 }  # fmt: skip
-DOCUMENTS = ("doc", "term")  # what the dims of a matrix are called, where they have names
-# Of a batch, at most: documents, characters of texts (one longer text is a batch), cells of counts.
+DOCUMENTS = ("doc", "term")  # the names of the dims of a matrix, if it has any
+# Limits of a batch: documents, characters of texts (one longer text is a batch), cells of counts.
 ROWS, CHARACTERS, CELLS = 2**16, 2**24, 2**20
 SORTED = ".rows-"  # begins the name of a folder of entries that are being sorted
-ENTRIES = 2**22  # of a range of rows that is sorted, about
+ENTRIES = 2**22  # of a range of rows that is sorted, approximately
 _CELL = np.dtype([("row", np.int64), ("column", np.int64), ("value", np.float64)])
 
 
@@ -66,7 +66,7 @@ class FileReading:
 
 
 def file_format(path: Path, format: str | None) -> str:
-    """What kind of file or folder it is, by its name unless it is given."""
+    """The kind of a file or folder, by its name unless it is given."""
     known = sorted({*FORMATS.values(), "folder"})
     if format is not None:
         return check_choice("format", format, known)
@@ -79,7 +79,7 @@ def file_format(path: Path, format: str | None) -> str:
 
 
 def kind_of(path: Path, reading: FileReading, once: bool = False) -> str:
-    """The format of documents, after a check that they can be read so. Texts that are read only
+    """The format of documents, after a check that they can be read. Texts that are read only
     ``once`` may come from a pipe."""
     try:
         codecs.lookup(reading.encoding)
@@ -94,12 +94,12 @@ def kind_of(path: Path, reading: FileReading, once: bool = False) -> str:
             )
         kind = file_format(path, reading.format)
         check_source(path, once=once and kind not in (*MATRICES, "parquet"))
-    for argument in ("column", "label"):  # what would be ignored is rejected
+    for argument in ("column", "label"):  # arguments without an effect are rejected
         name, default = getattr(reading, argument), getattr(FileReading, argument)
         if not isinstance(name, str) and name is not default:
             raise DataError(f"{argument}={name!r:.60}: give the name of a column")
         if name != default and kind not in TABLES:
-            raise DataError(f"{argument}={name!r}: {path} ({kind}) has no columns; leave it out")
+            raise DataError(f"{argument}={name!r}: {path} ({kind}) has no columns; omit it")
     if reading.terms is not None and kind not in MATRICES:
         raise DataError(
             f"terms={str(reading.terms)!r}: {path} ({kind}) has texts, which give the terms"
@@ -108,7 +108,7 @@ def kind_of(path: Path, reading: FileReading, once: bool = False) -> str:
 
 
 def check_distinct(where: object, names: Sequence[str]) -> None:
-    """Reject a name that comes twice."""
+    """Reject a name that occurs twice."""
     if len(set(names)) < len(names):
         twice = next(name for name, n in Counter(names).items() if n > 1)
         raise DataError(f"{where}: two columns are called {twice!r}; rename one")
@@ -125,11 +125,11 @@ class Batch:
 
 @dataclass
 class DocumentSource:
-    """Documents that can be read again from the beginning, of files or of none.
+    """Documents that can be read again from the start, from files or from Python.
 
     ``documents(skip)`` are those after the first ``skip``, in batches of any size. ``terms`` are
-    the names of the columns of counts, if they have names. Before it is read, ``prepared(folder)``
-    is entered; the folder is for files that it needs meanwhile.
+    the names of the columns of counts, if they have names. ``prepared(folder)`` is entered before
+    it is read; the folder is for temporary files.
     """
 
     documents: Callable[[int], Iterator[Batch]]
@@ -144,7 +144,7 @@ class DocumentSource:
         return f"{self.paths[0]}{', …' * (len(self.paths) > 1)}" if self.paths else "source"
 
     def description(self) -> Any:
-        """JSON that tells one source from another; what Python code gives cannot be compared."""
+        """JSON that identifies a source; Python iterables cannot be compared."""
         return [_stamp(path) for path in self.paths] or "given"
 
     def batches(self, skip: int = 0) -> Iterator[Batch]:
@@ -168,7 +168,7 @@ class DocumentSource:
 
 
 def _stamp(path: Path) -> list[Any]:
-    """What changes when a file does."""
+    """Properties that change when a file does."""
     with readable(path):
         found = path.stat()
     return [path.name, *([] if path.is_dir() else [found.st_size, found.st_mtime_ns])]
@@ -199,7 +199,7 @@ def read_counts(
 
 
 class _MarketRows:
-    """Counts in a Matrix Market file, in whatever order its entries stand, in bounded memory.
+    """Counts in a Matrix Market file, with entries in any order, in bounded memory.
 
     Its entries are read once and added to a file for each range of rows, on the disk; then each of
     these files is small enough to be a matrix.
@@ -221,8 +221,8 @@ class _MarketRows:
 
     @contextmanager
     def prepared(self, folder: Path) -> Iterator[None]:
-        """The entries by range, in a folder of their own that goes afterwards; and with it what a
-        killed process has left there."""
+        """Split the entries by range, in a temporary folder. It is removed afterwards, with
+        anything that a killed process left there."""
         for old in folder.glob(f"{SORTED}*"):
             rmtree(old, ignore_errors=True)
         self.folder = Path(mkdtemp(prefix=SORTED, dir=folder))
@@ -235,7 +235,7 @@ class _MarketRows:
             rmtree(self.folder, ignore_errors=True)
 
     def _sort(self, entries: Entries) -> None:
-        """Some entries, to the files of their ranges."""
+        """Write some entries to the files of their ranges."""
         rows, _, values = entries
         if values.dtype.kind == "i" and values.size and values.max() >= 2**53:
             raise DataError(f"{self.path}: a count of {values.max()}; give counts below 2^53")
@@ -250,7 +250,7 @@ class _MarketRows:
                 file.write(cells[start:stop].tobytes())
 
     def documents(self, skip: int) -> Iterator[Batch]:
-        """Range by range; those whose rows are all among the first ``skip`` are left out."""
+        """Read range by range; ranges whose rows are all among the first ``skip`` are omitted."""
         for first in range(0, self.shape[0], self.length):
             rows = min(self.length, self.shape[0] - first)
             if first + rows <= skip:
@@ -268,12 +268,12 @@ class _MarketRows:
 def _given(
     given: Callable[[], Iterable[Any]] | Iterable[Any], vocabulary: Sequence[str] | None, skip: int
 ) -> Iterator[Batch]:
-    """Texts, lists of texts or matrices, from an iterable or a function that gives one. Named dims
-    (of xarray) go by their names, doc and term; names of columns must be those of the
+    """Texts, lists of texts or matrices, from an iterable or a function that returns one. Named
+    dims (of xarray) are matched by their names, doc and term; names of columns must be those of the
     ``vocabulary``, or of the first matrix, in the same order."""
     done, given = 0, given() if callable(given) else given
     if not isinstance(given, Iterable):
-        raise DataError(f"source: {given!r:.60} is no iterable of texts or of matrices")
+        raise DataError(f"source: {given!r:.60} is not an iterable of texts or matrices")
     for item in given:
         texts = [item] if isinstance(item, str) else item
         if isinstance(texts, list | tuple) and all(isinstance(each, str) for each in texts):
@@ -297,7 +297,8 @@ def _given(
 def _column_names(
     path: Path, columns: int, reading: FileReading, inside: list[str] | None = None
 ) -> list[str] | None:
-    """The names of the columns of a matrix: the lines of a file, or those that are ``inside``."""
+    """The names of the columns of a matrix: the lines of a file, or the names ``inside`` the
+    matrix."""
     names, where = inside, path if reading.terms is None else reading.terms
     if reading.terms is not None:
         file = check_path("terms", reading.terms)
@@ -327,7 +328,7 @@ def source_of(
     source: Any, reading: FileReading, vocabulary: Sequence[str] | None = None
 ) -> DocumentSource:
     """The source that an argument stands for: a path, a list of paths, a matrix, an iterable, or a
-    function that gives an iterable; ``vocabulary`` is what names of columns must be."""
+    function that returns an iterable. Names of columns must equal ``vocabulary``."""
     if isinstance(source, str | Path):
         path = check_path("source", source)
         kind = kind_of(path, reading)
@@ -346,7 +347,7 @@ def source_of(
             raise DataError(f"{paths[0]}, …: one matrix at a time, or texts in several files")
         return DocumentSource(partial(_texts_in, paths, kinds, reading), paths)
     if reading != FileReading(encoding=reading.encoding):
-        raise DataError("format, column, label, terms: only for files; leave them out")
+        raise DataError("format, column, label, terms: only for files; omit them")
     matrix = sp.issparse(source) or isinstance(source, np.ndarray) or hasattr(source, "data_vars")
     if matrix or len(getattr(source, "shape", ())) > 1:  # arrays, sparse or with names too
         source = [source]

@@ -19,7 +19,7 @@ MOST_COLUMNS = 2**31 - 1  # whose numbers take four bytes
 
 
 def as_scipy(name: str, value: Any) -> Any:
-    """A matrix of the package ``sparse`` as one of scipy; anything else as it is."""
+    """A matrix of the package ``sparse`` as one of scipy; any other value is returned as it is."""
     if not is_sparse_array(value):
         return value
     if value.ndim != 2 or value.fill_value != 0:
@@ -31,12 +31,12 @@ def as_scipy(name: str, value: Any) -> Any:
 
 
 def check_sparse(name: str, matrix: Any) -> None:
-    """Reject a sparse matrix whose indices point outside it (scipy would follow them), that has too
-    many columns, or whose rows do not fit into memory, or are nearly all empty: 60 bytes may claim
-    any number of them."""
+    """Reject a sparse matrix whose indices point outside it (scipy would follow them) or that has
+    too many columns. Also reject rows that do not fit into memory or are nearly all empty: 60 bytes
+    may claim any number of them."""
     check_shape(name, matrix.shape[0], matrix.shape[-1], matrix.nnz)
     check_bytes(f"{name} of shape {matrix.shape}", 40 * matrix.shape[0],
-                "leave empty rows out")  # fmt: skip
+                "omit empty rows")  # fmt: skip
     try:
         if hasattr(matrix, "check_format"):
             matrix.check_format(full_check=True)
@@ -47,19 +47,17 @@ def check_sparse(name: str, matrix: Any) -> None:
 
 
 def check_shape(name: object, rows: int, columns: int, entries: int) -> None:
-    """Reject rows that are nearly all empty, of which a header may claim any number, and columns
-    whose numbers would wrap."""
+    """Reject rows that are nearly all empty, since a header may claim any number of them, and
+    columns whose numbers would overflow."""
     if rows > MANY_ROWS and rows > 100 * entries:
-        raise DataError(
-            f"{name}: {rows} rows, but only {entries} entries in them; leave empty rows out"
-        )
+        raise DataError(f"{name}: {rows} rows, but only {entries} entries in them; omit empty rows")
     if columns > MOST_COLUMNS:
         raise DataError(f"{name}: {columns} columns; give fewer than 2^31")
 
 
 def check_sum(name: object, values: NDArray[Any], before: float = 0) -> None:
-    """Reject finite values that add up, with ``before``, to what no number of their kind can hold:
-    a sum of integers would wrap, a sum of reals be infinite."""
+    """Reject finite values whose sum, with ``before``, exceeds the range of their type: a sum of
+    integers would wrap, and a sum of reals would be infinite."""
     real = values.dtype.kind == "f" or isinstance(before, float)
     with np.errstate(over="ignore"):
         total = float(np.abs(values, dtype=np.float64).sum() + before)
@@ -76,7 +74,7 @@ def compact(array: NDArray[Any]) -> NDArray[Any]:
 
 
 def check_rows(indptr: Any, indices: Any, values: Any, rows: int, columns: int) -> None:
-    """Compressed sparse rows that may be indexed with."""
+    """Compressed sparse rows, checked so that indexing is safe."""
     good = (
         indptr.shape == (rows + 1,)
         and indptr.dtype.kind in "iu"
@@ -99,7 +97,7 @@ def row_arrays(shape: tuple[int, ...], indptr: Any, indices: Any, values: Any) -
 
 
 def read_rows(arrays: Group) -> sp.csr_array:
-    """The matrix again, checked: numbers from 0 on."""
+    """Read the matrix, checked: numbers of at least 0."""
     shape = arrays["shape"]
     if shape.shape != (2,) or shape.dtype.kind not in "iu" or (shape < 0).any():
         raise StorageError("the data are damaged: their shape is not that of a matrix")

@@ -1,9 +1,9 @@
-"""What a term looks like, and which terms say nothing of what a text is about.
+"""The form of terms, and the terms that carry no topic (stop words).
 
 A list and a pattern must fit each other: a pattern that cuts "don't" and "we'll" into "don", "t",
 "we" and "ll" makes a topic of these pieces, if the list has none of them. The pattern here keeps
-"don't" in one piece and leaves the ends 'll, 've and 're out, as it does all single letters; the
-list has the contractions as the pattern in use cuts them.
+"don't" as one term and omits the endings 'll, 've and 're, and all single letters. The list has the
+contractions as the pattern cuts them.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ LANGUAGES = ", ".join(_CODES.values())
 
 
 def is_language(text: str) -> bool:
-    """Whether there is a list that goes by a name ("german", "German") or a code ("de")."""
+    """Whether there is a list with this name ("german", "German") or code ("de")."""
     return text.lower() in {*_CODES, *_CODES.values()}
 
 
@@ -76,7 +76,7 @@ def stop_words_of(language: str, pattern: str = TOKEN) -> list[str]:
 
 
 def with_stop_words(options: Mapping[str, Any]) -> dict[str, Any]:
-    """The options of CountVectorizer with the words of a language in the place of its name, and all
+    """The options of CountVectorizer with the words of a language instead of its name, and all
     words in NFC."""
     words = options.get("stop_words")
     if isinstance(words, str):
@@ -87,7 +87,8 @@ def with_stop_words(options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def as_nfc(text: Any) -> Any:
-    """A text in the Unicode form NFC, in which "é" is one character; anything else as it is."""
+    """A text in the Unicode form NFC, in which "é" is one character; any other value is returned as
+    it is."""
     return normalize("NFC", text) if isinstance(text, str) else text
 
 
@@ -98,8 +99,8 @@ def _contractions() -> Iterable[str]:
 
 
 def _pieces(words: Iterable[str], pattern: str) -> set[str]:
-    """What a pattern makes of words; CountVectorizer warns of a list that lacks any of it. Of a
-    pattern that is none it says what is wrong itself."""
+    """The terms that a pattern finds in words; CountVectorizer warns of a list that lacks any of
+    them. An invalid pattern finds none here: CountVectorizer reports the fault itself."""
     try:
         found = re.compile(pattern)
     except (re.error, TypeError, OverflowError, RecursionError):

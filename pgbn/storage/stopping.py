@@ -19,8 +19,8 @@ from typing import Any
 
 
 class Interrupted(KeyboardInterrupt):
-    """A signal, heeded after a sweep; the text says how to continue, ``chain`` is where it stands
-    and ``signal`` the number of the signal."""
+    """A signal, raised after a sweep. The text says how to continue; ``chain`` is the chain at its
+    current state and ``signal`` the number of the signal."""
 
     chain: Any = None
     signal: int = signal.SIGINT
@@ -46,17 +46,18 @@ class Stop:
 _STOPS = [
     getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
 ]
-_ECHO = 1.0  # seconds: both the shell and the system tell that a terminal was closed
+_ECHO = 1.0  # seconds: both the shell and the system signal that a terminal was closed
 
 
 @contextmanager
 def stop_gently(*numbers: int) -> Iterator[Stop]:
-    """Let Ctrl-C, SIGTERM and SIGHUP stop after the current sweep, or those of them that are given;
-    a second one, at once.
+    """Let Ctrl-C, SIGTERM and SIGHUP, or those that are given, stop after the current sweep; a
+    second signal stops at once.
 
-    A signal that somebody else handles, or that is ignored (nohup), is left to them; so are all
-    outside the main thread, which alone may handle them. Afterwards all is as it was, and so it is
-    in a process that a callback forks: its parent ends it by SIGTERM, and waits.
+    Signals with another handler, and ignored ones (nohup), are not touched. Only the main thread
+    may handle signals, so nothing changes in other threads. The earlier handlers are restored
+    afterwards. A process that a callback forks uses them, too: its parent ends it by SIGTERM, and
+    waits.
     """
     stop = Stop()
     if threading.current_thread() is not threading.main_thread():
@@ -90,12 +91,13 @@ def stop_gently(*numbers: int) -> Iterator[Stop]:
     try:
         yield stop
     finally:
-        for number in reversed(ours):  # Ctrl-C last: it is heard, and cuts nothing off, until then
+        for number in reversed(ours):  # Ctrl-C last: it interrupts nothing until then
             signal.signal(number, before[number])
 
 
 def _say(text: str) -> None:
-    """To whoever watches: in a handler nothing may fail, nor what it interrupted be touched."""
+    """Write to the terminal. In a handler nothing may fail, and nothing that it interrupted may be
+    touched."""
     with suppress(OSError, ValueError, AttributeError, RuntimeError):
         sys.stderr.write(text)
         sys.stderr.flush()

@@ -4,8 +4,8 @@
     numbers.values, numbers.rows, numbers.columns
 
 A table (.csv, .tsv) may name its columns in its first line, and its rows in its first column: if
-that has no title, or the title ``rows``, or holds texts. A cell that is empty or NaN is missing,
-and masked.
+that column has no title, has the title ``rows``, or contains texts. A cell that is empty or NaN is
+missing, and masked.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _MISSING = ("", "na", "nan")
 
 @dataclass(frozen=True)
 class Numbers:
-    """An array, or a sparse matrix where the file is one, and the names of rows and columns."""
+    """An array, or a sparse matrix if the file has one, and the names of rows and columns."""
 
     values: Any
     rows: list[str] | None = None
@@ -44,12 +44,12 @@ class Numbers:
 
 
 def read_numbers(path: str | Path, rows: str = "") -> Numbers:
-    """The numbers in a file, whose kind its name tells; ``rows`` is what a column is called that
-    names the rows of a table."""
+    """The numbers in a file, whose kind is inferred from its name. ``rows`` is the title of the
+    column that names the rows of a table."""
     path = check_path("path", path)
     ends = [end.lower() for end in path.suffixes if end.lower() != ".gz"][-1:]
     if not ends or ends[0] not in NUMBER_FILES:
-        raise DataError(f"{path}: no kind of file that has numbers: {', '.join(NUMBER_FILES)}")
+        raise DataError(f"{path}: not a kind of file with numbers: {', '.join(NUMBER_FILES)}")
     if not path.exists():
         raise DataError(f"{path}: no such file")
     try:
@@ -69,13 +69,13 @@ def read_numbers(path: str | Path, rows: str = "") -> Numbers:
 
 
 def _read_table(path: Path, separator: str, title: str) -> Numbers:
-    """Numbers row by row; names where the first line or the first column have them. As texts, cells
-    would take many times the memory: only those of the first column are kept so."""
+    """Read numbers row by row, with names if the first line or the first column has them. Texts
+    would need many times the memory, so only the first column is kept as texts."""
     with open_text(path, "utf-8-sig") as file:
         lines = _lines(path, csv.reader(file, delimiter=separator))
         first = next(lines, None)
         if first is None:
-            raise DataError(f"{path}: nothing in it")
+            raise DataError(f"{path}: it is empty")
         head = None if all(_number(cell) is not None for cell in first) else first
         rows = within_memory(f"{path}: its numbers", lines if head else chain([first], lines),
                              lambda row: CELL * len(row) + ROW, "give a part of them")  # fmt: skip
@@ -100,7 +100,7 @@ def _read_table(path: Path, separator: str, title: str) -> Numbers:
 
 
 def _lines(path: Path, reader: Iterator[list[str]]) -> Iterator[list[str]]:
-    """Lines that are not empty, all of them as long as the first."""
+    """Lines that are not empty; all have as many cells as the first."""
     length = 0
     for number, row in enumerate(reader, 1):
         if not row:
@@ -115,7 +115,7 @@ def _numbers(path: Path, number: int, row: list[str]) -> NDArray[np.float64]:
     found = [_number(cell) for cell in row]
     if None in found:
         cell = row[found.index(None)]
-        raise DataError(f"{path}: row {number} has {cell!r:.40}, which is no number")
+        raise DataError(f"{path}: row {number} has {cell!r:.40}, which is not a number")
     return np.array(found, float)
 
 

@@ -1,6 +1,6 @@
 """Texts in files, one after another: folders, lines, tables, JSON and Parquet.
 
-Each reader is a generator that keeps nothing of what it has read: a file may be larger than memory.
+Each reader is a generator that keeps nothing in memory: a file may be larger than memory.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from pgbn.storage.read_limits import (
 
 TABLES = ("csv", "jsonl", "parquet")  # formats with columns
 ENCODING = "give the encoding, e.g. latin-1"
-_PEEK = 100  # rows of JSON that tell which fields there are
+_PEEK = 100  # rows of JSON that show which fields there are
 _ROW = 300  # bytes that a row takes in memory, without its texts
 
 Texts = Iterator[tuple[str, str]]
@@ -38,7 +38,7 @@ Rows = Iterator[tuple[int, dict[str, Any]]]  # the number of a row or line, and 
 
 @contextmanager
 def readable(path: Path, encoding: str = "utf-8", remedy: str = ENCODING) -> Iterator[None]:
-    """What goes wrong while a file is read, in words."""
+    """Turn failures of reading a file into clear errors."""
     try:
         yield
     except UnicodeDecodeError:
@@ -50,11 +50,11 @@ def readable(path: Path, encoding: str = "utf-8", remedy: str = ENCODING) -> Ite
 
 
 def not_in(path: Path, encoding: str, remedy: str = ENCODING) -> DataError:
-    """A file whose text is in another encoding; its first bytes may tell which. It is read once
-    more: what Python says of the place is counted from wherever it last read."""
+    """The error for a file whose text is in another encoding; its first bytes may show which. The
+    file is read again, since Python reports the position relative to its last read."""
     start, place = b"", ""
     with suppress(OSError, EOFError, zlib.error, PgbnError), open_bytes(path) as file:
-        check_regular(path)  # of a pipe there is only the rest
+        check_regular(path)  # only the rest of a pipe is available
         start = file.peek(4)[:4]  # type: ignore[attr-defined]
         done, decoder = 0, codecs.getincrementaldecoder(marked(encoding))()
         try:
@@ -94,8 +94,8 @@ def read_texts(path: Path, kind: str, column: str, label: str | None, encoding: 
 
 
 def _read_folder(path: Path, encoding: str) -> Texts:
-    """Texts by the names of their files, or all files if none has such a name, but for hidden ones
-    and those in hidden folders."""
+    """Texts by the names of their files, or all files if none has such a name. Hidden files and
+    those in hidden folders are skipped."""
     files = _files(path)
     for file in [p for p in files if _is_text(p)] or files:
         try:
@@ -106,7 +106,8 @@ def _read_folder(path: Path, encoding: str) -> Texts:
 
 
 def _files(path: Path) -> list[Path]:
-    """In order; a folder in it that cannot be read is an error: its texts would be missing."""
+    """Files in order. A subfolder that cannot be read is an error, since its texts would be
+    missing."""
 
     def stop(error: OSError) -> None:
         raise error
@@ -158,8 +159,8 @@ def _read_table(path: Path, kind: str, column: str, label: str | None, encoding:
 
 
 def _check_named(path: Path, names: Sequence[str], wanted: Sequence[str]) -> None:
-    """Reject columns that a table does not have, and a column that is there twice: one of the two
-    would not be read."""
+    """Reject columns that a table does not have, and a column that occurs twice, since only one of
+    the two would be read."""
     known = [name for name in names if name]
     for place, name in enumerate(wanted):
         if not known:
@@ -171,7 +172,7 @@ def _check_named(path: Path, names: Sequence[str], wanted: Sequence[str]) -> Non
 
 
 def _remedy(place: int, wanted: str, known: Iterable[str]) -> str:
-    """Which columns there are, and how to name the one that is meant."""
+    """The existing columns, and how to name the intended one."""
     argument = ("column", "label")[place]
     return f"{did_you_mean(wanted, known)} Name it with --{argument}, in Python {argument}=."
 
@@ -186,7 +187,7 @@ def check_columns(path: Path, kind: str, wanted: Mapping[str, str], encoding: st
         return
     if kind not in TABLES:
         option, name = next(iter(wanted.items()))
-        raise DataError(f"{option} {name}: {path} ({kind}) has no columns; leave it out")
+        raise DataError(f"{option} {name}: {path} ({kind}) has no columns; omit it")
     with readable(path, encoding), _open_table(path, kind, encoding) as (names, rows):
         if names is None:
             names = list(dict.fromkeys(name for _, row in islice(rows, _PEEK) for name in row))
@@ -199,7 +200,7 @@ def check_columns(path: Path, kind: str, wanted: Mapping[str, str], encoding: st
 def read_columns(
     path: Path, kind: str, names: Sequence[str], encoding: str
 ) -> dict[str, list[str]]:
-    """Some columns of a table, from top to bottom, as texts; an entry that is missing is empty."""
+    """Some columns of a table, from top to bottom, as texts; a missing entry is empty."""
     out: dict[str, list[str]] = {name: [] for name in names}
     with readable(path, encoding), _open_table(path, kind, encoding, list(out)) as (known, rows):
         if known is not None:
@@ -214,7 +215,7 @@ def read_columns(
 
 
 def _entry(value: Any) -> str:
-    """An entry as text; None and NaN are none."""
+    """An entry as text; None and NaN are empty."""
     return "" if value is None or value != value else str(value)
 
 
@@ -225,8 +226,8 @@ def _entry(value: Any) -> str:
 def _open_table(
     path: Path, kind: str, encoding: str, columns: list[str] | None = None
 ) -> Iterator[tuple[list[str] | None, Rows]]:
-    """The names of the columns (None where each row has its own) and the rows; of a Parquet file,
-    only some ``columns``."""
+    """The names of the columns (None if each row has its own) and the rows. Only some ``columns``
+    of a Parquet file are read."""
     if kind == "parquet":
         try:
             from pyarrow.parquet import ParquetFile
@@ -267,8 +268,8 @@ def _json_rows(path: Path, file: TextIO) -> Rows:
 def _csv_rows(path: Path, file: TextIO) -> Iterator[list[str | None]]:
     """The rows of a .csv or .tsv that are not empty, all as long as the first.
 
-    Python's reader drops cells that have no name, and takes all lines after a quote that nobody
-    closes for one cell. Both are errors here.
+    Python's reader drops cells that have no name, and takes all lines after an unclosed quote for
+    one cell. Both are errors here.
     """
     csv.field_size_limit(min(sys.maxsize, 2**31 - 1))
     tabs = ".tsv" in [suffix.lower() for suffix in path.suffixes]
@@ -297,8 +298,8 @@ def _csv_rows(path: Path, file: TextIO) -> Iterator[list[str | None]]:
 
 
 def _check_quotes(path: Path, lines: list[str], last: int, separator: str) -> None:
-    """A row of several lines must have its quotes in order: else a text that begins with a quote
-    would swallow those after it."""
+    """Check the quotes of a row of several lines: otherwise a text that starts with a quote would
+    swallow the lines after it."""
     try:
         list(csv.reader(lines, delimiter=separator, strict=True))
     except csv.Error:

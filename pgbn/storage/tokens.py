@@ -1,14 +1,14 @@
-"""Patterns of terms that find them in linear time, whatever the text.
+"""Patterns of terms that take linear time for any text.
 
 A regular expression can take a year for a line of text (``(\\w+)+x``), and Python's cannot be
-stopped. One that came with a file is used only if it has this form, which most patterns of terms
-have, such as ``\b\\w\\w+\b``, ``[A-Za-z]{3,}``, ``\\w+(?:-\\w+)*`` and ``#(\\w+)``:
+stopped. A pattern from a file is used only if it has the following form. Most patterns of terms
+have it, such as ``\b\\w\\w+\b``, ``[A-Za-z]{3,}``, ``\\w+(?:-\\w+)*`` and ``#(\\w+)``:
 
-    characters, then one run of characters, then what may be missing
+    characters, then one run of characters, then optional parts
 
-An alternative has at most one run (+, *, {2,}), and after it nothing that could fail, so that no
-way is tried twice. A group may follow, or be repeated, if it begins with a character that no run
-can take. A word boundary may follow a run if the alternative begins with one.
+An alternative has at most one run (+, *, {2,}), and nothing after it can fail, so that no match is
+tried twice. A group may follow, or be repeated, if it begins with a character that no run can take.
+A word boundary may follow a run if the alternative begins with one.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _PIECE = re.compile(
 
 
 def is_quick(pattern: object) -> bool:
-    """Whether a pattern is of a form that takes linear time for any text."""
+    """Whether a pattern has the form that takes linear time for any text."""
     if pattern == TOKEN:
         return True
     if not isinstance(pattern, str) or len(pattern) > _LONGEST:
@@ -91,8 +91,8 @@ def _is_apart(first: str, runs: list[str]) -> bool:
 
 # ---- options that come with a saved model -------------------------------------------------
 #
-# The record of a model comes from whoever wrote the file. Only options that say which terms there
-# are may come from it, none that opens a file, runs code or takes any time it likes.
+# The record of a model comes from an untrusted file. Only options that select terms are taken from
+# it, none that opens a file, runs code or takes unbounded time.
 
 
 _PHRASES = 20  # words of the longest phrases

@@ -1,12 +1,12 @@
 """Writing a folder of `pgbn.storage.archive`, so that it is complete at every moment.
 
-1. New arrays, then the manifest that names them, are written under names of their own (.part).
-2. When all of it is on the disk, the arrays take their names, which come from their content.
-3. The new manifest takes the place of the old one, in a single rename.
+1. New arrays, then the manifest that names them, are written under temporary names (.part).
+2. When all of them are on the disk, the arrays take their names, which come from their content.
+3. The new manifest replaces the old one, in a single rename.
 4. The arrays that only the old manifest names are removed.
 
 A writer that is killed leaves .part files, and perhaps arrays that its .part of a manifest names:
-the next one removes these, and nothing else that is in the folder.
+the next one removes these, and nothing else in the folder.
 """
 
 from __future__ import annotations
@@ -50,8 +50,8 @@ def write(
     """Write groups of arrays and what they mean; returns the file name of each group. The files of
     "draws/theta/0" and other groups of draws are called draws-….npz.
 
-    ``keep`` names groups whose files, written before, are still right. Of a group that is
-    `InParts`, others write the rows.
+    ``keep`` names groups whose earlier files are still valid. Workers write the rows of a group
+    that is `InParts`.
     """
     folder = check_path("path", folder)
     try:
@@ -67,15 +67,14 @@ def write(
 
 @contextmanager
 def writing(folder: str | Path, kind: str = "") -> Iterator[None]:
-    """Long work whose result of a kind goes to a folder: whether it can be written is known before,
-    and nobody else writes there meanwhile. Folders that were made for it go if nothing came of
-    it."""
+    """Reserve a folder for the result of long work: check before that it can be written, and lock
+    it. Folders that were made for it are removed if there is no result."""
     folder = check_place("path", folder)
     new = [path for path in (folder, *folder.parents) if not os.path.exists(path)]
     with locked(folder):
         try:
             if is_archive(folder):
-                _check_replaced(folder, read_manifest(folder), kind)  # others' files are left alone
+                _check_replaced(folder, read_manifest(folder), kind)  # other files stay
             try:
                 part = part_of(folder / MANIFEST)
                 part.write_bytes(b"")
@@ -90,13 +89,13 @@ def writing(folder: str | Path, kind: str = "") -> Iterator[None]:
 
 
 def _check_replaced(folder: Path, body: Mapping[str, Any], kind: str) -> None:
-    """A corpus is data, and perhaps the only copy: no model takes its place."""
+    """Reject a folder with a corpus: its data may be the only copy, so no model replaces it."""
     if body["kind"] == "corpus" != kind:
         raise StorageError(f"{folder}: holds a corpus; name another folder for what is saved")
 
 
 def still_there(folder: Path, groups: Mapping[str, str]) -> dict[str, str]:
-    """Those of some groups whose files the manifest names, and that nobody has removed."""
+    """The groups whose files are named in the manifest and still exist."""
     try:
         body = read_manifest(folder)
     except StorageError:
@@ -125,7 +124,7 @@ def _write(
     old: dict[str, Entry] = before["files"]
     _sweep_up(folder, old)
     if not set(keep.values()) <= set(old):
-        raise StorageError(f"{folder}: files that were written before are gone")
+        raise StorageError(f"{folder}: files that were written before are missing")
     spread = {g: each for g, each in before.get("parts", {}).items() if g in keep}
     kept = [*keep.values(), *(name for each in spread.values() for name in each["files"])]
     files, groups = {name: old[name] for name in kept}, dict(keep)
@@ -163,7 +162,7 @@ def _write(
             if name == MANIFEST:
                 sync_folder(folder)
             part.replace(folder / name)
-    except BaseException:  # what is of no use takes no space
+    except BaseException:  # free the space of useless files
         with suppress(OSError, StorageError):
             now = read_manifest(folder)["files"] if is_archive(folder) else {}
             new = {*parts.values(), *(part.name for part in parts)}
@@ -177,17 +176,17 @@ def _write(
 def _by_others(
     folder: Path, stem: str, members: Arrays | InParts
 ) -> tuple[Arrays, Sequence[WrittenPart]]:
-    """What is left to write of a group here, and the parts of it that others have written."""
+    """The arrays of a group that remain to be written here, and the parts that workers wrote."""
     if not isinstance(members, InParts):
         return members, ()
-    probe = part_of(folder.absolute() / "probe.npz")  # shows whether somebody sees the folder
+    probe = part_of(folder.absolute() / "probe.npz")  # shows whether a worker sees the folder
     probe.write_bytes(b"")
     try:
         written = members.write(probe, stem)
     finally:
         probe.unlink(missing_ok=True)
     if written is not None:
-        with suppress(OSError):  # what others say they wrote is not seen here
+        with suppress(OSError):  # the files that workers wrote are not visible here
             if all((folder / each.file).stat().st_size == each.bytes for each in written):
                 return members.here, written
     _remove(folder, [each.file for each in written or ()])
@@ -211,7 +210,7 @@ def _write_manifest(part: Path, body: Mapping[str, Any]) -> None:
 
 
 def _sweep_up(folder: Path, files: Mapping[str, Entry]) -> None:
-    """Remove what writers that were killed have left: files, and no folder of the same name."""
+    """Remove the files of writers that were killed, but no folder of the same name."""
     parts = [
         path for path in folder.iterdir()
         if _PART.fullmatch(path.name) and (path.is_symlink() or not path.is_dir())
@@ -229,7 +228,7 @@ def _remove(folder: Path, names: Iterable[str]) -> None:
 
 
 def as_json(value: Any) -> str:
-    """The text that is written; what cannot be is a TypeError, ValueError or RecursionError."""
+    """The value as JSON text; a TypeError, ValueError or RecursionError if it cannot be written."""
     return json.dumps(value, default=_plain, allow_nan=True)
 
 

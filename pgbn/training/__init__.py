@@ -1,4 +1,4 @@
-"""How a network is learnt: layer by layer, with checkpoints; and new rows of a trained one."""
+"""Train a network layer by layer, with checkpoints, and infer new rows with a trained one."""
 
 from pgbn.training import training_files as training_files
 from pgbn.training.checkpoints import Checkpoint

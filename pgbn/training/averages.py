@@ -1,4 +1,4 @@
-"""What training notes while it runs: traces, and the means of the parameters."""
+"""What training records while it runs: traces, and the means of the parameters."""
 
 from __future__ import annotations
 
@@ -19,9 +19,10 @@ BEFORE_MERGING = "before_merging"  # 1 for rows of a trace that are of a wider n
 
 
 def unit_counts(chain: Chain, units: Units) -> NDArray[np.int64]:
-    """The counts of each unit of a layer: the most that one of the nodes with the units heard.
-    Scores and loadings hear the counts of what is below; nodes above them hear tables, fewer. In a
-    first layer with a sampler the loadings, a large array, hear what the scores hear."""
+    """The counts of each unit of a layer: the largest that a node with these units received. Scores
+    and loadings receive the counts of the layer below; nodes above them receive tables, which are
+    fewer. In a first layer with a sampler, the loadings are skipped: this large array receives the
+    same counts as the scores."""
     free, total = chain.network.free, np.zeros(chain.network.sizes[units.dim], np.int64)
     patterns = [sampler.pattern for sampler in chain.samplers]
     spared = {each.loadings for each in patterns if each.scores in free}
@@ -36,8 +37,8 @@ def unit_counts(chain: Chain, units: Units) -> NDArray[np.int64]:
 
 @dataclass
 class Trace:
-    """The log likelihood and the number of active factors of the top layer, now and then. The first
-    rows, ``before_merging`` of them, are from before topics were merged."""
+    """The log likelihood and the number of active factors of the top layer, every few sweeps. The
+    first ``before_merging`` rows are from before topics were merged."""
 
     every: int
     sweep: int = 0
@@ -46,7 +47,7 @@ class Trace:
 
     @classmethod
     def after(cls, every: int, old: Mapping[str, ArrayLike], sweep: int) -> Trace:
-        """A trace that goes on where ``old`` ended, ``sweep`` sweeps after its beginning."""
+        """A trace that continues ``old``, ``sweep`` sweeps after its start."""
         columns = [np.asarray(old[name], np.float64).tolist() for name in _COLUMNS if name in old]
         rows = list(zip(*columns, strict=False)) if len(columns) == len(_COLUMNS) else []
         wider = int(np.count_nonzero(old.get(BEFORE_MERGING, ()))) if rows else 0
@@ -68,8 +69,8 @@ class Trace:
 
 @dataclass
 class Means:
-    """The sums over the last sweeps of E φ, given the counts, for proportions φ ~ Dir(η), and of
-    the values of other nodes; and the draws that are kept."""
+    """Sums over the last sweeps, and the draws that are kept. For proportions φ ~ Dir(η) the sum is
+    of E φ given the counts; for other nodes it is of their values."""
 
     sums: dict[str, NDArray[np.float64]] = field(default_factory=dict)
     draws: list[dict[str, NDArray[np.float64]]] = field(default_factory=list)
@@ -92,7 +93,7 @@ class Means:
 def _mean_of(
     chain: Chain, name: str, counts: Mapping[str, NDArray[np.int64]]
 ) -> NDArray[np.float64]:
-    """E φ_k = (η + x_vk) / Σ_v (η + x_vk); of another node, the value that it has."""
+    """E φ_k = (η + x_vk) / Σ_v (η + x_vk); the current value for any other node."""
     node, program = chain.network[name], chain.program
     known = isinstance(node, Dirichlet) and draws_as(program.wiring, node, Dirichlet)
     if name not in counts or not known:

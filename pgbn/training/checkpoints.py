@@ -1,10 +1,10 @@
-"""Training that survives a stop: a checkpoint now and then, and going on from the last one.
+"""Training that survives a stop: regular checkpoints, and resuming from the last one.
 
     result = pgbn.checkpoint.train(X, "model", max_width=100, depth=3)
     result = pgbn.resume("model")         # after Ctrl-C, a crash or a power cut
 
-The resumed chain is the one that was interrupted, bit for bit. The folder holds the last
-complete checkpoint and, when training is done, the model (`pgbn.load`).
+A resumed chain is bit-identical to one that was not interrupted. The folder holds the last complete
+checkpoint and, when training is done, the model (`pgbn.load`).
 """
 
 from __future__ import annotations
@@ -72,10 +72,10 @@ from pgbn.training.training_files import decode_networks, encode_networks
 from pgbn.training.training_result import LayerwiseTraining
 from pgbn.versions import __version__
 
-# The kernels draw the same bits on every processor and with every library (see
-# `pgbn.samplers.elementary`). What else a chain depends on: the version of pgbn, whose laws may be
-# computed otherwise; and sums by numpy's einsum in networks without a kernel of their own, which
-# another kind of machine may round otherwise.
+# The kernels draw bit-identical values on every processor and with every library (see
+# `pgbn.samplers.elementary`). A chain also depends on the version of pgbn, which may compute
+# distributions differently. Networks without a kernel of their own sum by numpy's einsum, which
+# another kind of machine may round differently.
 _DECISIVE = ("pgbn", "machine")
 
 
@@ -83,7 +83,8 @@ _DECISIVE = ("pgbn", "machine")
 def this_machine() -> Mapping[str, str]:
     """Versions, kind of machine, processor and C library, as a checkpoint records them.
 
-    They are those that run: files that tell them may be replaced, or gone, before training ends.
+    They describe the running process: the files that contain them may change or vanish before
+    training ends.
     """
     return {
         "pgbn": __version__,
@@ -96,8 +97,8 @@ def this_machine() -> Mapping[str, str]:
 
 
 def another_machine(recorded: Any) -> str:
-    """How this machine differs from the recorded one in what may change bits, in words; empty if
-    it does not, or if nothing was recorded."""
+    """How this machine differs from the recorded one in what may change bits, in words. The text is
+    empty if nothing differs or nothing was recorded."""
     if not isinstance(recorded, Mapping):
         return ""
     here = this_machine()
@@ -148,7 +149,7 @@ class Checkpoint:
 def encode_checkpoint(
     progress: Progress, context: Mapping[str, Any]
 ) -> tuple[dict[str, Any], Group | InParts, Lasting]:
-    """Where a training stands, the arrays of its state, and those that seldom change."""
+    """The position of a training, the arrays of its state, and the arrays that seldom change."""
     networks, model = encode_networks(progress.networks)
     place = {
         "context": dict(context),
@@ -177,7 +178,7 @@ def decode_checkpoint(
     threads: int | None = None,
     executor: Executor | None = None,
 ) -> Checkpoint:
-    """The checkpoint again; its chain runs on ``threads``, or by an ``executor``."""
+    """Read a checkpoint; its chain runs on ``threads``, or by an ``executor``."""
     check_form(content, {"settings": dict[str, Any]})
     place = content["object"]
     check_form(place, _FORM)
@@ -212,7 +213,7 @@ def decode_checkpoint(
 
 
 def _check_place(phase: Any, trace: Any, context: Any) -> None:
-    """What a resumed training would meet only after its sweeps, refused before them."""
+    """Reject damage that a resumed training would notice only after its sweeps."""
     rows = np.asarray(trace["rows"], float).reshape(-1, 3)
     if phase not in ("burn_in", "collect") or rows.ndim != 2:
         raise StorageError(f"damaged: the phase {phase!r:.40} is not 'burn_in' or 'collect'")
@@ -223,7 +224,7 @@ def _check_place(phase: Any, trace: Any, context: Any) -> None:
 
 
 def checkpoint_facts(content: Mapping[str, Any]) -> dict[str, Any]:
-    """Where a training stands, from the content alone: no array is read."""
+    """The position of a training, from the content alone: no array is read."""
     place = {name: content["object"][name] for name in PLACE}
     return {**place, "arguments": content["settings"]}
 
@@ -241,7 +242,7 @@ def _decode_means(arrays: Group, chain: Chain) -> Means:
             continue
         place = int(number[0])
         if not 0 <= place < len(arrays):  # each of the draws before it has arrays, too
-            raise StorageError(f"damaged: {path!r:.60} is no draw of {len(arrays)}")
+            raise StorageError(f"damaged: {path!r:.60} is not one of the draws, of {len(arrays)}")
         means.draws += [{} for _ in range(place + 1 - len(means.draws))]
         means.draws[place][name] = array
     absent = [layer.loadings for layer in layers if layer.loadings not in means.sums]
@@ -250,9 +251,9 @@ def _decode_means(arrays: Group, chain: Chain) -> Means:
     for each in (means.sums, *means.draws):
         check_shapes("damaged: means or draws", network, each, chain.program.sizes)
     if any(each.keys() != means.draws[0].keys() for each in means.draws):
-        raise StorageError("damaged: draws of the training that are not of the same nodes")
+        raise StorageError("damaged: the draws of the training are not of the same nodes")
     if not all(np.isfinite(array).all() for array in arrays.values()):
-        raise StorageError("damaged: means or draws of the training that are no finite numbers")
+        raise StorageError("damaged: means or draws of the training are not finite numbers")
     return means
 
 
@@ -269,7 +270,7 @@ def _as_given(cells: Cells) -> Any:
 register_unloadable(
     KIND,
     lambda path: (
-        "a training that has not come to its end; go on with "
+        "a training that has not ended; continue with "
         f"pgbn.resume({str(path)!r}) or the command pgbn resume {path}"
     ),
 )
@@ -282,7 +283,7 @@ def read_checkpoint(
 
     def read(body: Mapping[str, Any], files: Files) -> Checkpoint:
         if body["kind"] != KIND:
-            check_loadable(body["kind"], Path(path))  # what goes on in another way says how
+            check_loadable(body["kind"], Path(path))  # raises advice for other kinds
             raise StorageError(
                 f"{path}: nothing to resume: it holds a finished {body['kind']}; "
                 f"pgbn.load({str(path)!r}) reads it"
@@ -322,10 +323,9 @@ def train(
     """`train_layerwise` with checkpoints in ``path``, where the result is saved at the end.
 
     ``vocabulary``, ``labels``, ``record`` and ``columns`` are those of `pgbn.save`; the result
-    knows the names.
-    A checkpoint is written every ``minutes``, or every ``sweeps``. Writing takes at most ``share``
-    > 0 of the time: where a checkpoint took long, the next one waits; a share of more than 1 sets
-    no limit.
+    contains the names. A checkpoint is written every ``minutes``, or every ``sweeps``. Writing
+    takes at most ``share`` > 0 of the time: the next checkpoint waits if the last one took long. A
+    share of more than 1 sets no limit.
     """
     timing = Timing(minutes, sweeps, share)
     check_callback(callback)
@@ -335,7 +335,7 @@ def train(
     settings = Settings(max_width, depth, **arguments, start=start)
     data = read_training(X, settings.grown, executor_of(threads, executor))
     if settings.family is not None and vocabulary is not None:
-        raise DataError("vocabulary: names of terms are for belief networks; leave it out")
+        raise DataError("vocabulary: names of terms are for belief networks; omit it")
     cells = next(iter(data.values()))
     if not isinstance(record, Mapping | None):
         raise DataError(f"record={record!r:.60}: give a dict that can be written as JSON")
@@ -348,7 +348,7 @@ def train(
         "record": dict(record or {}),
         "seconds": 0.0,
     }
-    # All that is saved with the result, so that it does not fail when training is done.
+    # Check everything that is saved with the result, so that saving does not fail after training.
     kept = settings.content()
     for name, value in {**kept, "record": context["record"]}.items():
         try:
@@ -375,12 +375,12 @@ def resume(
     progress: bool = True,
     executor: Executor | None = None,
 ) -> Any:
-    """Go on with the training or the run of `net.sample` in a folder, from its last checkpoint,
-    and save the result there.
+    """Continue the training or the run of `net.sample` in a folder, from its last checkpoint, and
+    save the result there.
 
-    ``family`` is that of `train_layerwise`, needed where it is no model of the zoo, since files
-    hold no functions. The options are those of `pgbn.checkpoint.train`. If it is finished already,
-    the result is loaded.
+    ``family`` is that of `train_layerwise`, needed if it is not a model of the zoo, since files
+    contain no functions. The options are those of `pgbn.checkpoint.train`. If it is finished
+    already, the result is loaded.
     """
     timing = Timing(minutes, sweeps, share)
     check_callback(callback)
@@ -398,9 +398,9 @@ def resume(
         at = read_checkpoint(folder, threads=threads, executor=executor)
         other = another_machine(at.machine)
         if other:
-            notify(f"{folder}: the chain goes on, perhaps with other last bits than there: {other}")
+            notify(f"{folder}: the chain continues, but its last bits may differ: {other}")
         settings = Settings.from_content(at.arguments, family)
-        runner.settings = settings.content()  # what an older version did not say is in it, too
+        runner.settings = settings.content()  # older versions wrote fewer of them
         return _Training(runner, at.context, at.columns, callback, saved=True).run(
             settings, at.data, networks=at.progress.networks, resume=at.progress, threads=threads,
             progress=progress, executor=executor,
@@ -419,10 +419,10 @@ class _Training:
     networks: Sequence[Any] = ()  # of the last checkpoint
 
     def run(self, settings: Settings, data: Any, **options: Any) -> LayerwiseTraining:
-        """Train to the end. Ctrl-C, SIGTERM and SIGHUP stop after a sweep, with a checkpoint; the
-        result is not cut off by them."""
+        """Train to the end. Ctrl-C, SIGTERM and SIGHUP stop after a sweep, with a checkpoint; they
+        do not interrupt the writing of the result."""
         context, start, path = self.context, time.monotonic(), self.runner.path
-        this_machine()  # what opens files for that does it now
+        this_machine()  # read the files with versions before training
         before = float(context.get("seconds", 0.0))
         with stop_gently() as stop:
 
@@ -433,15 +433,15 @@ class _Training:
                 self.runner.rhythms[0].tick(partial(self.save, event), stop.requested)
                 if stop.requested:
                     raise stop.interrupted(
-                        f"stopped after sweep {event.done} of {event.total} and saved; go on with "
-                        f"the command: pgbn resume {path}, or in Python: "
+                        f"stopped after sweep {event.done} of {event.total} and saved; continue "
+                        f"with the command: pgbn resume {path}, or in Python: "
                         f"pgbn.resume({str(path)!r})"
                     )
 
             result = train_settings(settings, data, callback=listen, **options)
             result = result.with_vocabulary(context.get("vocabulary"))
             self._save_result(result, data)
-            if stop.requested:  # after the last sweep: a script that trains on must hear of it too
+            if stop.requested:  # after the last sweep: stop the calling script too
                 raise stop.interrupted(
                     f"stopped when the training was done; it is saved: {path}, and the command "
                     f"pgbn resume {path} says whether anything is left to do"
@@ -475,14 +475,15 @@ class _Training:
             if self.saved and isinstance(error.__cause__, OSError):
                 full = error.__cause__.errno in (errno.ENOSPC, errno.EDQUOT)
                 raise StorageError(
-                    f"{error}; {'make room, then ' if full else ''}go on from the last checkpoint "
-                    f"with the command pgbn resume {path}"
+                    f"{error}; {'free disk space, then ' if full else ''}continue from the last "
+                    f"checkpoint with the command pgbn resume {path}"
                 ) from error
             raise
 
 
 def _documents(data: Any) -> Any:
-    """What is saved with the result, for the report: the data, if they are one matrix."""
+    """The documents that are saved with the result, for the report: the data, if they are one
+    matrix."""
     if not isinstance(data, Mapping):
         return data if len(data.shape) == 2 else None
     first, *others = data.values()

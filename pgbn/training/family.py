@@ -1,4 +1,4 @@
-"""Families of networks: a function from widths to a network, with what growing needs to know of it.
+"""Families of networks: a function from widths to a network, with the facts that growing needs.
 
     pgbn.train_layerwise(data, (60, 20), 2, family=lambda widths: my_network(widths))
 
@@ -69,7 +69,7 @@ class Family:
             raise DataError(f"family: {self.name}: {error}") from None
 
     def example(self, depth: int = 1) -> Network:
-        """A small network of so many layers, to see which nodes and data it has."""
+        """A small network of ``depth`` layers, which shows the nodes and data of the family."""
         return self.network(_small(depth))
 
     def layers(self, depth: int) -> tuple[str, ...]:
@@ -88,8 +88,8 @@ class Family:
         return tuple(found)
 
     def shared(self, network: Network) -> list[str]:
-        """The latent nodes of a network of the family that all rows share; rows are the dims along
-        which the first layer has scores beside its units, such as documents."""
+        """The latent nodes that all rows share. Rows are the dims, such as documents, that the
+        scores of the first layer have in addition to their units."""
         small, units = self.example(), self.units(1)
         scores, _ = summed_nodes(small, units)
         axes = {dim for name in scores for dim in small[name].axes}
@@ -104,8 +104,8 @@ class Family:
         return f"{function.__module__}.{getattr(function, '__qualname__', function)}"
 
     def content(self) -> dict[str, Any]:
-        """As JSON. A model of the zoo, with arguments that are JSON, can be read again; of another
-        function only the name is kept, since nothing in a file is executed."""
+        """As JSON. A model of the zoo with JSON arguments can be read again. Only the name of any
+        other function is kept, since nothing in a file is executed."""
         build: Any = self.build
         arguments: dict[str, Any] = {}
         if isinstance(build, partial) and not build.args:
@@ -124,11 +124,11 @@ def _small(depth: int) -> tuple[int, ...]:
 
 
 def read_family(content: Mapping[str, Any], build: Build | None = None) -> Family:
-    """The family again; ``build`` is needed for those that are not in the zoo."""
+    """Read a family from JSON; ``build`` is needed for those that are not in the zoo."""
     if build is not None:
         return Family(build)
     if not isinstance(content, Mapping):
-        raise DataError(f"family: {content!r:.60} is none: damaged")
+        raise DataError(f"family: {content!r:.60} is not a family: damaged")
     name, arguments = content.get("zoo"), content.get("arguments")
     if name in zoo.__all__:
         if not isinstance(arguments, dict):
@@ -141,5 +141,5 @@ def read_family(content: Mapping[str, Any], build: Build | None = None) -> Famil
         return family
     raise DataError(
         f"this training grows a family of your own, {content.get('function')}, and files hold no "
-        "functions; go on in Python, with pgbn.resume(path, family=...)"
+        "functions; continue in Python with pgbn.resume(path, family=...)"
     )

@@ -1,7 +1,7 @@
 """Layer-wise training of a network, with the widths inferred (Algorithm 1).
 
-For T = 1, 2, …: put a layer of K_T = K_{T-1} factors on top (K_1 = ``max_width``; or no more than
-its own budget, where ``max_width`` has one for each layer), train all T layers jointly for B_T
+For T = 1, 2, …: put a layer of K_T = K_{T-1} factors on top (K_1 = ``max_width``; or at most its
+own maximum width, if ``max_width`` has one for each layer), train all T layers jointly for B_T
 sweeps, remove the factors of the new layer that have no counts,
 
     {k : x^(T)_{··k} = 0},   γ0 ← γ0 · K_new / K_old  (the mass γ0 / K_T of a factor stays),
@@ -46,12 +46,12 @@ def start_of_layer(
     below: Mapping[str, ArrayLike],
     seed: int,
 ) -> State:
-    """The state at which a network with a new top layer begins, from that of the layers below.
+    """The start of a network with a new top layer, from the state of the layers below.
 
-    Scores θ^(T) and the shapes r that they have of their own begin at 1/K_T, what stands above
-    them at 1, but a mass γ0 that the units share at K_T/K_1; proportions Φ^(T) at random, or, in
-    the first layer, all equal: its labels are then drawn uniformly. Nodes of the layers below go
-    on as they are; what is left begins at a draw from the prior. ``sizes`` are those of the data.
+    Scores θ^(T) and their own shapes r start at 1/K_T. Nodes above them start at 1, but a mass γ0
+    that the units share starts at K_T/K_1. Proportions Φ^(T) start at random; in the first layer
+    they are all equal, so that its labels are drawn uniformly. Nodes of the layers below keep their
+    values. All other nodes start at a draw from the prior. ``sizes`` are those of the data.
     """
     network, units = family.network(widths), family.units(len(widths))
     new = _new_nodes(network, units, below)
@@ -78,8 +78,8 @@ def start_of_layer(
 
 
 def _new_nodes(network: Network, units: Units, below: Mapping[str, ArrayLike]) -> set[str]:
-    """The nodes that begin anew: those with the units, those that there were not, and those that
-    are there for such nodes alone, as c0 and γ0 are for r."""
+    """The nodes that start anew: those with the units, those that are new, and those that serve
+    only such nodes, as c0 and γ0 serve r."""
     new: set[str] = set()
     for name in reversed(network.latent):  # children before their parents
         children = list(network.graph.successors(name))
@@ -106,13 +106,14 @@ def kept_nodes(network: Network) -> list[str]:
 
 
 def _parent(network: Network, name: str, slot: str) -> str:
-    """The node that stands in a slot."""
+    """The node in a slot."""
     return network.wiring.polynomials[name, slot].names[0]
 
 
 @dataclass(frozen=True)
 class Progress(Event):
-    """Where training stands: what a callback gets after every sweep, and ``resume`` takes.
+    """The position of a training: a callback receives it after every sweep, and ``resume`` takes
+    it.
 
     ``phase`` is "burn_in" or "collect"; ``networks`` are those of fewer layers.
     """
@@ -144,8 +145,8 @@ class Plan:
     networks: list[TrainedNetwork]
 
     def set_clock(self, resume: Progress | None) -> None:
-        """Count the sweeps that are left to do; of a training that was stopped, all that it has,
-        so that "682 of 1500" is followed by "683 of 1500"."""
+        """Count the remaining sweeps. A training that was stopped keeps its total, so that "682 of
+        1500" is followed by "683 of 1500"."""
         settings, trained = self.settings, self.networks[-1].depth if self.networks else 0
         each = [b + c for b, c in zip(settings.burn_in, settings.collect, strict=True)]
         if trained >= settings.depth:
@@ -165,7 +166,8 @@ class Plan:
     def chain(
         self, data: Mapping[str, Cells], widths: tuple[int, ...], state: State, sweeps: int
     ) -> Chain:
-        """A chain at a state. The sweeps that were run before number it: its streams are new."""
+        """A chain at a state. The number of earlier sweeps is part of its key, so its random
+        streams are new."""
         network, seed = self.settings.grown.network(widths), self.settings.seed
         return Chain.of_data(
             network, data, seed, sweeps, state, self.layer1, executor=self.executor
@@ -186,7 +188,7 @@ def run_plan(plan: Plan, data: Mapping[str, Cells], resume: Progress | None) -> 
         if full:
             return full
     if not any(cells.any() for cells in data.values()):
-        notify("X has no counts: all cells are 0, and what is trained is the prior")
+        notify("X has no counts: all cells are 0, so training samples the prior")
     if complete:
         more = _go_on(plan, data, networks[-1], resume)
         networks[-1] = named_as(networks[-1], more)
@@ -206,8 +208,8 @@ def run_plan(plan: Plan, data: Mapping[str, Cells], resume: Progress | None) -> 
 
 
 def named_as(other: TrainedNetwork | None, network: TrainedNetwork) -> TrainedNetwork:
-    """A network with the names that another has: those of the terms, and those that a reader gave
-    to topics, of layers that are as wide."""
+    """A network with the names of another one: those of terms, and labels of topics in layers of
+    equal width."""
     if other is None or not other.link:
         return network
     alike = [t for t, pair in enumerate(zip(other.widths, network.widths, strict=False), 1)
@@ -231,9 +233,9 @@ def why_full(
 def why_start_is_full(
     start: TrainedNetwork, total: float, min_width: int, min_count: int = 1
 ) -> str:
-    """The same for a network to go on from, by the ``total`` of the data: the counts of the first
-    layer are those of the data, and the layers above have no more. What other links have instead
-    is not known, but data that are all 0 have none."""
+    """The same for a network to continue from, by the ``total`` of the data. The first layer has
+    the counts of the data, and the layers above have no more. The counts of other links are unknown
+    here, but data that are all 0 have none."""
     network = start.network()
     links = [find_link(network[name]) for name in network.observed]
     counted = all(link is not None and link.counts is None for link in links)
@@ -280,13 +282,13 @@ def _add_layer(
 def _go_on(
     plan: Plan, data: Mapping[str, Cells], network: TrainedNetwork, at: Progress | None
 ) -> TrainedNetwork:
-    """C_T sweeps more of a whole network."""
+    """C_T more sweeps of a complete network."""
     if at is not None:
         return _collect(plan, at.chain, at.trace, network.depth, network.sweeps, at)
     state = {name: np.asarray(value) for name, value in network.state.items()}
     chain = plan.chain(data, network.widths, state, network.sweeps)
-    # The trace counts from the beginning of the top layer, after the sweeps of those below. Where
-    # these are not known, it counts on from the last sweep that was noted.
+    # The trace counts from the start of the top layer, after the sweeps of the layers below. If
+    # their number is unknown, it counts on from the last recorded sweep.
     below = plan.networks[-2].sweeps if len(plan.networks) > 1 else network.sweeps
     before = network.sweeps if network.depth == 1 else network.sweeps - below
     trace = Trace.after(plan.settings.trace_every, network.traces, before)
@@ -314,8 +316,8 @@ def averaged(chain: Chain, settings: Settings) -> list[str]:
 def trained_at(
     chain: Chain, means: Means, samples: int, trace: Trace, settings: Settings
 ) -> TrainedNetwork:
-    """The network at the state of a chain of ``settings.depth`` layers, with means over some
-    samples."""
+    """The network at the state of a chain of ``settings.depth`` layers, with means over the
+    collected samples."""
     network, state, found = chain.network, chain.values, means.over(samples)
     belief: dict[str, Any] = {}
     layers = layers_above(network, network.observed[0]) if settings.link else ()

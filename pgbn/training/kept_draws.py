@@ -2,7 +2,7 @@
 
     p(new row | data) = ∫ p(new row | Φ, r) p(Φ, r | data) ≈ 1/S Σ_s p(new row | Φ^s, r^s)
 
-One Φ, even the posterior mean, stands for a model that is sure of itself; the average over draws
+A single Φ, even the posterior mean, ignores the uncertainty of the model; the average over draws
 predicts better (docs/howto/criticism.md has figures).
 """
 
@@ -38,15 +38,15 @@ def stacked(
 
 
 def sweeps_each(burn_in: int, samples: int, draws: int) -> tuple[int, int]:
-    """Sweeps for the rows at each of several draws: their shares of the samples and of the burn-in,
-    of which each has 10 at least, if that many were asked for; a row's counts forget their
-    beginning within fewer."""
+    """Sweeps for the rows at each of several draws: an equal part of the samples and of the
+    burn-in. Each draw has a burn-in of at least 10, if that many were asked for; the counts of a
+    row need fewer to forget their start."""
     return max(-(-burn_in // draws), min(burn_in, 10)), -(-samples // draws)
 
 
 def each_draw(model: TrainedNetwork) -> tuple[TrainedNetwork, ...]:
-    """The network at each of the draws that it kept, without a state, which is of none of them; the
-    network itself if it kept none."""
+    """The network at each of its kept draws, or the network itself if it kept none. These networks
+    have no state, since a state belongs to none of the draws."""
     if not model.draws:
         return (model,)
     at = {name: model.draws[name] for name in model.means if name in model.draws}
@@ -62,14 +62,14 @@ def each_draw(model: TrainedNetwork) -> tuple[TrainedNetwork, ...]:
 
 
 def given_stacks(model: TrainedNetwork) -> dict[str, NDArray[np.float64]]:
-    """Φ, r and the noise as new rows are given them: the draws that were kept, else the single
-    values, each with the draw as the first axis."""
+    """Φ, r and the noise for new rows, each with the draw as the first axis: the kept draws, or
+    else the single values."""
     return {name: model.draws.get(name, value[None]) for name, value in model.means.items()}
 
 
 def check_draws_fit(
     network: Network, names: Sequence[str], sizes: Mapping[str, int], draws: int
 ) -> None:
-    """Refuse more draws of some nodes than memory has room for."""
+    """Reject more draws of some nodes than fit into memory."""
     each = sum(prod(sizes.get(dim, 1) for dim in network.nodes[name].axes) for name in names)
     check_bytes(f"keep_draws={draws}", 8 * each * draws, "keep fewer draws, or make max_width less")

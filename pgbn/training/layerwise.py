@@ -75,29 +75,29 @@ def train_layerwise(
     ``max_width`` is the largest width of the first layer, and each further layer begins as wide as
     the one below; or it gives the largest width of each layer, (100, 30, 10). ``eta`` (0.05),
     ``burn_in`` (B_t) and ``collect`` (C_t) are one number or one for each layer; ``priors`` are the
-    paper's, `pgbn.Priors()`, unless others are given. Φ of a trained network is the posterior mean
-    (η + x) / Σ(η + x) given the counts of the last sweep, as in the paper, or its average over the
-    last ``average`` ≤ C_t sweeps; r likewise. Training stops early at a layer of at most
+    paper's, `pgbn.Priors()`, by default. Φ of a trained network is the posterior mean (η + x) / Σ(η
+    + x) given the counts of the last sweep, as in the paper. With ``average`` ≤ C_t it is the
+    average over that many last sweeps; r likewise. Training stops early at a layer of at most
     ``min_width`` factors, or with fewer than ``min_count`` counts in all. Every ``trace_every``
     sweeps the log likelihood and the active width are recorded (0: never).
 
-    ``layer1`` is the sampler of the first layer (`Network.chain`). "auto" goes by X and
-    ``max_width``: "collapsed" for counts, but "blocked" where counts are so large that it is many
-    times cheaper, where there are more than 2^28 of them, and where cells are masked; "partial" for
-    a `pgbn.Corpus`. ``executor`` says where rows are worked on, such as `pgbn.Disk`; ``threads`` is
-    short for threads of this process.
+    ``layer1`` is the sampler of the first layer (`Network.chain`). "auto" depends on X and
+    ``max_width``. It is "collapsed" for counts and "partial" for a `pgbn.Corpus`. It is "blocked"
+    if large counts make that much cheaper, if there are more than 2^28 counts, or if cells are
+    masked. ``executor`` says where rows are worked on, such as `pgbn.Disk`; ``threads`` is short
+    for threads of this process.
 
     ``start_from`` is a network, a training or a fitted estimator of the same documents, or the
-    folder of one: layers are added to it, or, if it has ``depth`` layers already, it is trained C_T
-    sweeps more. Its first layer keeps its width, which ``max_width`` must not be below; ``eta`` and
-    ``priors`` are its own where they are left out (further layers: the topmost eta), and the rules
-    that stop early hold for it too: then nothing is trained, and it is returned. They know the
-    width of its top layer, but of its counts only that there are no more than in X.
+    folder of one: layers are added to it. If it has ``depth`` layers already, it is trained for C_T
+    more sweeps. Its first layer keeps its width, so ``max_width`` must not be smaller. ``eta`` and
+    ``priors`` default to its own (further layers: the topmost eta). The rules that stop early apply
+    to it too: then nothing is trained, and it is returned. They use the width of its top layer and,
+    as a bound of its counts, those of X.
 
-    ``keep_draws`` draws of Φ and r, evenly spread over the C_t sweeps, are kept beside the means:
-    `infer` and `completion_perplexity` then average over them, which predicts better than one Φ.
-    Only the deepest network keeps its state, unless ``keep_states``. ``resume`` goes on from where
-    a callback saw a training with the same arguments: see `pgbn.checkpoint`.
+    ``keep_draws`` draws of Φ and r, evenly spread over the C_t sweeps, are kept in addition to the
+    means: `infer` and `completion_perplexity` then average over them, which predicts better than
+    one Φ. Only the deepest network keeps its state, unless ``keep_states``. ``resume`` continues
+    from the `Progress` that a callback received, with the same arguments: see `pgbn.checkpoint`.
     """
     if not isinstance(resume, Progress | None):
         raise DataError(
@@ -135,8 +135,8 @@ def train_settings(
     executor: Executor | None = None,
     progress: bool = True,
 ) -> LayerwiseTraining:
-    """`train_layerwise` with settings that are resolved, from ``networks`` on (those that
-    ``resume`` has, if it is given)."""
+    """`train_layerwise` with resolved settings, starting from ``networks`` (those of ``resume``, if
+    it is given)."""
     check_callback(callback)
     family = settings.grown
     worker = executor_of(threads, executor)
@@ -171,17 +171,17 @@ def train_settings(
 def _sampler(
     settings: Settings, family: Family, data: Mapping[str, Cells], resume: Progress | None
 ) -> str:
-    """The sampler of the first layer, for the whole training; "auto" is settled here, where the
+    """The sampler of the first layer, for the entire training. "auto" is resolved here if the
     network has one first layer and its data are counts.
 
-    It goes by the data and the width that training begins with, never by the threads or by widths
-    after pruning: training at one go, resumed, or layer by layer are one and the same chain.
+    It depends on the data and the first width, never on the threads or on widths after pruning. So
+    an uninterrupted training, a resumed one and one layer at a time are the same chain.
     """
     layer1, wiring = settings.layer1, family.example().wiring
     if not isinstance(layer1, str):
-        return layer1  # refused with the network and the data
+        return layer1  # rejected with the network and the data
     if resume is not None and layer1 in ("auto", "blocked"):
-        # what was chosen, though another version might choose otherwise
+        # keep the choice: another version might choose differently
         return "general" if resume.chain.layer1 == "composed" else resume.chain.layer1
     patterns = find_patterns(wiring)
     if layer1 != "auto" or isinstance(patterns, str) or len(patterns) > 1:
@@ -195,7 +195,7 @@ def _sampler(
 
 
 def _check_room(settings: Settings, family: Family, data: Mapping[str, Cells]) -> None:
-    """Refuse a first layer that memory cannot hold."""
+    """Reject a first layer that does not fit into memory."""
     check_bytes(f"max_width={settings.max_width}: the first layer", 8 * settings.budget(),
                 "give a smaller one")  # fmt: skip
     network = family.network((settings.budget(),))
@@ -205,7 +205,8 @@ def _check_room(settings: Settings, family: Family, data: Mapping[str, Cells]) -
 
 
 def trained_so_far(at: Progress, settings: Settings) -> LayerwiseTraining:
-    """What a training that was stopped has: the layers below, and the new one as it stands."""
+    """The result of a training that was stopped: the layers below, and the new one in its current
+    state."""
     settings, means = settings.first(at.depth), Means(draws=at.means.draws)
     means.add(at.chain, averaged(at.chain, settings))
     network = trained_at(at.chain, means, 1, at.trace, settings)

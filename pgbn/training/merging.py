@@ -1,16 +1,16 @@
-"""Topics that say the same, made one; the chain goes on from there.
+"""Merge topics that say the same; the chain continues from there.
 
-With the topics of a group g of layer t taken together,
+If the topics of a group g of layer t are merged,
 
     θ_gj = Σ_{k∈g} θ_kj,   φ^(t)_g = Σ_{k∈g} w_k φ^(t)_k / Σ_{k∈g} w_k,
     φ^(t+1) of g = Σ_{k∈g} that of k,
 
-r_g = Σ r_k in the top layer, and w_k = Σ_j θ_kj. So three things are what they were: the units θ_·j
-of every document, the expected total Σ_j (Φθ)_vj of everything below, and what every topic above
-gives to a group; γ0, the mass that all topics share, stays too. It is a state of the narrower
-network like any other, and the sweeps that follow have that network's posterior. Of Φ and draws
-that are kept for readers, w_k are the tokens of a topic, so that every term is expected as often as
-before.
+r_g = Σ r_k in the top layer, and w_k = Σ_j θ_kj. Three things do not change: the units θ_·j of
+every document, the expected total Σ_j (Φθ)_vj of everything below, and the weight of a group in
+every topic above. γ0, the mass that all topics share, does not change either. The result is a valid
+state of the narrower network, and the sweeps that follow sample that network's posterior. For Φ and
+the draws that are kept for readers, w_k are the tokens of a topic, so that the expected count of
+every term does not change.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ Matrix = NDArray[np.float64]
 
 
 def merge_topics(model: Any, groups: Iterable[Any], layer: int = 1) -> TrainedNetwork:
-    """The network with the topics of each group of a layer made one.
+    """The network with the topics of each group of a layer merged.
 
     ``groups`` are lists of topics, ``[(3, 7), (1, 4, 9)]``, or what
-    `pgbn.evaluation.similar_topics` finds; those that share a topic are one group. A group takes
-    the place of its first topic, and the labels of all its topics. The state is merged too: train a
-    few sweeps more, so that all layers find their place, with ``start_from``.
+    `pgbn.evaluation.similar_topics` finds; groups that share a topic are joined. A group takes the
+    place of its first topic, and the labels of all its topics. The state is merged too: train it
+    for a few more sweeps with ``start_from``, so that all layers adapt.
     """
     model = trained_network(model)
     layer = check_layer(model, layer)
@@ -78,11 +78,10 @@ def merge_topics(model: Any, groups: Iterable[Any], layer: int = 1) -> TrainedNe
 def merge_state(
     network: Network, state: Mapping[str, Any], dim: str, joined: NDArray[np.int64], weights: Matrix
 ) -> State:
-    """The state with entries of ``dim`` taken together: ``joined[k]`` is the new place of entry k.
+    """The state with entries of ``dim`` merged: ``joined[k]`` is the new place of entry k.
 
-    Of a node that is a vector of proportions along it, and of positive units, entries are added; of
-    proportions over something else, one for each entry, the mean by ``weights`` is taken. Nodes
-    without the dim stay.
+    Entries of positive units, and of proportions along ``dim``, are added. Other proportions, one
+    vector for each entry, are averaged with ``weights``. Nodes without the dim do not change.
     """
     out: State = {}
     for name, value in state.items():
@@ -99,8 +98,8 @@ def merge_state(
 
 
 def read_groups(groups: Any, width: int, layer: int) -> NDArray[np.int64]:
-    """The new number of each of ``width`` topics, from groups of them. They are numbered in the
-    order of the first topic of each."""
+    """The new number of each of ``width`` topics, from groups of them. Groups are numbered in the
+    order of their first topics."""
     graph = nx.Graph()
     graph.add_nodes_from(range(width))
     if isinstance(groups, (str, Mapping)) or not isinstance(groups, Iterable):
@@ -108,9 +107,9 @@ def read_groups(groups: Any, width: int, layer: int) -> NDArray[np.int64]:
     for group in listed("groups", groups, "give lists of topics, such as [(3, 7), (1, 4)]"):
         pair = (group.first, group.second) if hasattr(group, "first") else group
         if getattr(group, "layer", layer) != layer:
-            raise DataError(f"groups: {group} are of layer {group.layer}, but layer={layer}")
+            raise DataError(f"groups: {group} is of layer {group.layer}, but layer={layer}")
         if not isinstance(pair, Iterable) or isinstance(pair, (str, Mapping)):
-            raise DataError(f"groups: {group!r:.60} is no group; give lists of topics: [(3, 7)]")
+            raise DataError(f"groups: {group!r:.60} is not a group; give lists of topics: [(3, 7)]")
         members = list(pair)
         for topic in members:
             if not is_integral(topic) or not 0 <= topic < width:
@@ -131,8 +130,8 @@ def _summed(array: Matrix, joined: NDArray[np.int64], axis: int) -> Matrix:
 
 
 def _weighted(array: Matrix, joined: NDArray[np.int64], weights: Matrix, axis: int) -> Matrix:
-    """The mean of each group by weights; equal ones where a group has none. A topic that is alone
-    stays, bit for bit."""
+    """The weighted mean of each group; its topics have equal weights if all are 0. A topic without
+    a group stays bit-identical."""
     shape = [1] * np.ndim(array)
     shape[axis] = -1
     totals = np.bincount(joined, weights)
@@ -154,7 +153,7 @@ def _expected(model: TrainedNetwork, layer: int) -> Matrix:
 def _merged_draws(
     model: TrainedNetwork, layer: int, joined: NDArray[np.int64], weights: Matrix
 ) -> dict[str, Matrix]:
-    """The draws that were kept: each is merged as the means are."""
+    """The kept draws, each merged as the means are."""
     out = dict(model.draws)
     if not out:
         return out
@@ -168,7 +167,7 @@ def _merged_draws(
 
 
 def _marked(traces: Mapping[str, Matrix]) -> dict[str, Matrix]:
-    """The traces, with a mark on what they have: it is of the wider network."""
+    """The traces, with a mark on the rows so far: they are of the wider network."""
     marks = {BEFORE_MERGING: np.ones(np.size(traces["sweep"]))} if "sweep" in traces else {}
     return {**traces, **marks}
 

@@ -2,9 +2,9 @@
 
     p(θ^(1…T)_j, c_j | x_j, Φ^(1…T), r)
 
-by Gibbs sampling with Φ and r held (Zhou, Cong & Chen 2015, section 3). Documents are independent
-given the network, and each has a random stream keyed by the seed and its own counts: the result
-for a document is the same in any batch, in any order, on any number of threads.
+by Gibbs sampling with Φ and r fixed (Zhou, Cong & Chen 2015, section 3). Documents are independent
+given the network, and each has a random stream keyed by the seed and its own counts: the result for
+a document is the same in any batch, in any order, on any number of threads.
 """
 
 from __future__ import annotations
@@ -58,17 +58,17 @@ def infer(
     given Φ and r, with ``proportions``.
 
     ``model`` is a trained network, the result of `train_layerwise` or a fitted estimator.
-    ``layers`` are numbered from 1; all if left out. Columns of X beyond the vocabulary, and terms
-    that no topic has, are dropped; with ``terms``, the names of X's columns, and ``vocabulary``,
-    those of the model's (if left out, those that it was saved with), columns are matched by name;
-    both are lists, or dicts from names to columns. A data frame, or an ``xarray.DataArray`` with
-    labels along term, brings its ``terms`` with it, where the model's are known. The result's
+    ``layers`` are numbered from 1; all by default. Columns of X beyond the vocabulary, and terms
+    that no topic has, are dropped. With ``terms``, the names of X's columns, columns are matched by
+    name to ``vocabulary``, the names of the model's columns (by default those that it was saved
+    with). Both are lists, or dicts from names to columns. A data frame, or an ``xarray.DataArray``
+    with labels along term, provides its own ``terms`` if the model has names. The result's
     ``attributes`` say how many ``unknown_terms`` there were, with how many ``unknown_tokens``.
-    ``units=False`` leaves out θ itself, keeping θ/θ_· only. An ``executor``, such as `pgbn.Ray`,
-    takes the place of ``threads``.
-    Where the model kept draws (``keep_draws`` of training), each of them runs its own chain, with
-    its share of the sweeps (a burn-in of 10 at least): means and standard deviations are then over
-    Φ and r too. One chain gave these draws, so that a topic is the same one in all of them.
+    ``units=False`` omits θ itself and keeps θ/θ_· only. An ``executor``, such as `pgbn.Ray`, takes
+    the place of ``threads``. If the model kept draws (``keep_draws`` of training), each of them
+    runs its own chain, with its share of the sweeps (a burn-in of at least 10). Means and standard
+    deviations are then over Φ and r too. These draws come from one chain, so a topic means the same
+    in all of them.
     """
     model = trained_network(model)
     check_integer("burn_in", burn_in, 0)
@@ -106,10 +106,11 @@ def read_new_documents(
     vocabulary: Names | None = None,
     name: str = "X",
 ) -> tuple[Cells, int, float]:
-    """Checked documents in the columns of the model; how many terms and counts were not known.
+    """Checked documents in the columns of the model; the numbers of unknown terms and of their
+    counts.
 
-    A term that no topic has is as unknown as one beyond the vocabulary. ``name`` is what errors
-    call the argument.
+    A term that no topic has is as unknown as one beyond the vocabulary. ``name`` is the name of the
+    argument in errors.
     """
     if sp.issparse(X) and X.shape[-1] >= 2**31:
         raise DataError(f"{name} has {X.shape[-1]} columns; give fewer than 2^31")
@@ -126,7 +127,7 @@ def read_new_documents(
                 "names of its terms, or an array without names, which goes by position"
             )
     if terms is not None:
-        vocabulary = known_names  # what the model was saved with, if that is known
+        vocabulary = known_names  # the names that the model was saved with, if any
     if terms is not None or vocabulary is not None or cells.columns != size:
         known, columns, tokens = align_terms(cells, size, terms, vocabulary, name)
         cells = read_array(node, known)
@@ -155,7 +156,8 @@ def _total(values: NDArray[Any]) -> float:
 
 
 def amount(total: float) -> str:
-    """How a notice says what was dropped: counts, or the total of data that are not counts."""
+    """The words of a notice for what was dropped: counts, or a total of data that are not
+    counts."""
     return f"{total} counts" if isinstance(total, int) else f"a total of {total:.6g}"
 
 
@@ -166,9 +168,9 @@ def align_terms(
     vocabulary: Names | None = None,
     name: str = "X",
 ) -> tuple[sp.csr_array, int, float]:
-    """X with the columns of the model, and how many columns and counts were not known.
+    """X with the columns of the model, and the numbers of unknown columns and counts.
 
-    The counts are an integer unless some datum is not.
+    The number of counts is an integer if all data are.
     """
     cells = read_array(REALS.data_node(name), X, imputed=False)  # any number from 0 on
     parts = (cells.values, cells.indices, cells.indptr)
@@ -180,7 +182,7 @@ def align_terms(
     if terms is None or vocabulary is None:
         if X.shape[1] < size:
             raise DataError(
-                f"{name} has {X.shape[1]} columns, but the model knows {size} terms; give terms= "
+                f"{name} has {X.shape[1]} columns, but the model has {size} terms; give terms= "
                 "and vocabulary= to match columns by name"
             )
         known, rest = X[:, :size], X[:, size:]

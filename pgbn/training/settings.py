@@ -3,7 +3,7 @@
     Settings(100, 3, burn_in=[300, 200, 100])         # from the arguments of `train_layerwise`
     Settings.from_content(settings.content())         # to JSON, in a checkpoint, and back
 
-Whoever trains hands over a `Settings`; nobody else checks or completes what a user gave.
+Training functions take a `Settings`; only this module checks and completes a user's arguments.
 """
 
 from __future__ import annotations
@@ -46,8 +46,9 @@ def _is_list(value: Any) -> bool:
 
 
 def budgets(name: str, value: Any, depth: int) -> int | tuple[int, ...]:
-    """How wide layers may be: one number for the first of them, where K_t ≤ K_{t−1} above it, or
-    numbers that do not grow, one for each layer (those beyond ``depth`` are not used)."""
+    """The maximum widths of layers: one number for the first layer, with K_t ≤ K_{t−1} above it, or
+    one number for each layer, none larger than the one before. Numbers beyond ``depth`` are not
+    used."""
     value = _as_list(value)
     if is_integral(value) and value >= 1:
         return int(value)
@@ -74,8 +75,8 @@ def budgets(name: str, value: Any, depth: int) -> int | tuple[int, ...]:
 
 
 def layers_asked(max_width: Any, depth: Any) -> int:
-    """How many layers are asked for, at most: ``depth``, or, where it is None, as many as
-    ``max_width`` has budgets; of one number, the default."""
+    """The maximum number of layers: ``depth``, or, if it is None, the length of ``max_width``. If
+    ``max_width`` is one number, the default is taken."""
     if depth is None:
         widths = _as_list(max_width)
         depth = max(len(widths), 1) if _is_list(widths) else DEPTH
@@ -102,7 +103,7 @@ def _integers(name: str, value: Any, depth: int) -> tuple[int, ...]:
         raise DataError(
             f"{name}={value!r} must be an integer of at least 1, or one such for each layer"
         )
-    if any(number >= 2**63 for number in each):  # what no array or loop can have
+    if any(number >= 2**63 for number in each):  # too large for any array or loop
         raise DataError(f"{name}={value!r:.60}: give numbers below 2^63")
     return tuple(int(number) for number in each)
 
@@ -119,13 +120,13 @@ def _positives(name: str, value: Any, depth: int) -> tuple[float, ...]:
 @dataclass(frozen=True)
 class Settings:
     """What is trained and for how long: the arguments of `train_layerwise` that decide the result,
-    with the meaning and the defaults that they have there. ``start`` is the network to continue
-    from, whose eta and priors are taken where none are given.
+    with the same meaning and defaults. ``start`` is the network to continue from; it provides eta
+    and priors if none are given.
 
     Invariant: ``eta``, ``burn_in`` (B_t) and ``collect`` (C_t) have one entry for each of the
-    ``depth`` layers, and no entry is left open but ``layer1``, which may be "auto" and is checked
-    with the network and the data. A ``family`` has its own eta, link and priors: there are none
-    here then.
+    ``depth`` layers, and every entry is resolved but ``layer1``, which may be "auto" and is checked
+    with the network and the data. A ``family`` has its own eta, link and priors; then there are
+    none here.
     """
 
     max_width: Any
@@ -159,7 +160,7 @@ class Settings:
         }
         least = {"average": 1, "min_width": 0, "min_count": 0, "trace_every": 0, "keep_draws": 0}
         found |= {name: check_integer(name, getattr(self, name), n) for name, n in least.items()}
-        for name, remedy in (("average", ""), ("keep_draws", ": of a sweep one draw can be kept")):
+        for name, remedy in (("average", ""), ("keep_draws", ": each sweep gives one draw")):
             if found[name] > min(found["collect"]):
                 raise DataError(
                     f"{name}={found[name]!r} must be at most collect={self.collect!r}{remedy}"
@@ -168,21 +169,21 @@ class Settings:
             object.__setattr__(self, name, value)
 
     def _of_family(self) -> dict[str, Any]:
-        """A family, beside which nothing is given that a belief network takes."""
+        """Check a family: no argument of the belief network may be given with it."""
         for name, none in (("eta", (None, ())), ("link", ("poisson", "")), ("priors", (None,))):
             value = getattr(self, name)
             if not any(value is each or value == each for each in none):
                 raise DataError(
-                    f"{name}={value!r}: an argument of the belief network; with family= leave it "
-                    "out, and let the family set it"
+                    f"{name}={value!r}: an argument of the belief network; with family= omit it, "
+                    "and let the family set it"
                 )
         family = self.family if isinstance(self.family, Family) else Family(self.family)
         return {"eta": (), "link": "", "priors": None, "family": family}
 
     def _of_belief(self, start: TrainedNetwork | None, depth: int) -> dict[str, Any]:
-        """What the belief network has; further layers have the topmost eta of ``start``."""
+        """The settings of the belief network; further layers have the topmost eta of ``start``."""
         if start is not None and not start.link:
-            raise DataError(f"start_from: {start!r} is of a family of its own; give it as family=")
+            raise DataError(f"start_from: {start!r} has its own family; give that as family=")
         if not isinstance(self.priors, Priors | None):
             raise DataError(
                 f"priors={self.priors!r}: give pgbn.Priors(...), or None for the paper's"
@@ -205,15 +206,15 @@ class Settings:
         """The networks that are grown: belief networks, unless there is another family."""
 
         def belief(widths: tuple[int, ...]) -> Network:
-            # Further layers, which nothing is asked of, have the eta of the topmost.
+            # Further layers, for which nothing is given, have the eta of the topmost.
             eta = (*self.eta, *self.eta[-1:] * len(widths))[: len(widths)]
             return make_network(widths, eta, self.link, self.priors)
 
         return Family(belief) if self.family is None else self.family
 
     def budget(self, below: tuple[int, ...] = ()) -> int:
-        """How wide the layer above those of widths ``below`` begins: by its own budget, if it has
-        one, and no wider than the layer that it stands on (K_t ≤ K_{t−1})."""
+        """The first width of the layer above those of widths ``below``: at most its own maximum
+        width, if it has one, and at most that of the layer below (K_t ≤ K_{t−1})."""
         if isinstance(self.max_width, int):
             return below[-1] if below else self.max_width
         return int(min((self.max_width[len(below)], *below[-1:])))
@@ -221,7 +222,7 @@ class Settings:
     # ---- JSON -------------------------------------------------------------------------
 
     def content(self) -> dict[str, Any]:
-        """As JSON; what is the same in all layers is one number."""
+        """As JSON; a value that is the same in all layers is one number."""
         content = {entry.name: getattr(self, entry.name) for entry in fields(self)}
         if self.family is None:
             del content["family"]
@@ -241,8 +242,8 @@ class Settings:
 
     @classmethod
     def from_content(cls, content: Mapping[str, Any], build: Build | None = None) -> Settings:
-        """From JSON. Versions that left out eta and priors trained with the defaults, whatever
-        network they continued from. ``build`` is the family, where files cannot hold it."""
+        """From JSON. Versions that did not write eta and priors trained with the defaults, whatever
+        network they continued from. ``build`` is the family, if files cannot contain it."""
         check_known(content)
         given = {name: value for name, value in content.items() if value is not None}
         if "priors" in given:
@@ -250,15 +251,15 @@ class Settings:
         if "family" in given:
             given["family"] = read_family(given["family"], build)
         elif build is not None:
-            raise DataError("family: this training is of a belief network; leave it out")
+            raise DataError("family: this training is of a belief network; omit it")
         try:
             return cls(**given)
         except TypeError as error:  # a file may lack an argument, or have any in its place
-            raise DataError(f"arguments of a training that are damaged: {error}") from error
+            raise DataError(f"the arguments of the training are damaged: {error}") from error
 
 
 def check_known(arguments: Mapping[str, Any], others: Sequence[str] = ()) -> None:
-    """Reject what is the name of no setting, nor of ``others``."""
+    """Reject names that are neither a setting nor one of ``others``."""
     known = [*(field.name for field in fields(Settings)), *others]
     for name in arguments:
         if name not in known:

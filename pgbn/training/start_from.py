@@ -1,4 +1,5 @@
-"""Where a training begins: at nothing, at a trained network, or where another was stopped."""
+"""The start of a training: from nothing, from a trained network, or where another one was
+stopped."""
 
 from __future__ import annotations
 
@@ -27,8 +28,8 @@ from pgbn.training.training_result import LayerwiseTraining
 
 
 def read_training(X: Any, family: Family, executor: Executor = SERIAL) -> dict[str, Cells]:
-    """The data to train on, checked: a dict by the names of the observed nodes, or, where there is
-    but one, its array, which errors then call X."""
+    """The data to train on, checked: a dict by the names of the observed nodes, or the array of a
+    single one, which errors then call X."""
     network = family.example()
     if isinstance(X, Mapping) and not sp.issparse(X):  # of which some are mappings too
         for name in X:
@@ -62,7 +63,7 @@ def only_data_node(network: Network) -> Observed:
 
 
 def find_start(start: Any) -> list[TrainedNetwork]:
-    """The networks that ``start_from`` stands for; none if it is left out."""
+    """The networks that ``start_from`` stands for; none by default."""
     if start is None:
         return []
     found = start
@@ -82,7 +83,7 @@ def find_start(start: Any) -> list[TrainedNetwork]:
 
 
 def check_start(last: TrainedNetwork, data: Mapping[str, Cells], settings: Settings) -> None:
-    """The network to go on from must fit the data and what is to be trained."""
+    """Check that the network to continue from fits the data and the settings."""
     if settings.family is None and last.link != settings.link:
         raise DataError(f"start_from: its link is {last.link!r}, not link={settings.link!r}")
     if last.depth > settings.depth:
@@ -95,8 +96,8 @@ def check_start(last: TrainedNetwork, data: Mapping[str, Cells], settings: Setti
         _check_member("start_from", network, last.widths, settings.family)
     if any(name not in last.state for name in network.latent):
         raise DataError(
-            "start_from: this network has no state to go on from; train it with keep_states=True, "
-            "or start from the deepest network of a training"
+            "start_from: this network has no state to continue from; train it with "
+            "keep_states=True, or start from the deepest network of a training"
         )
     sizes = {
         dim: size
@@ -121,13 +122,13 @@ def check_start(last: TrainedNetwork, data: Mapping[str, Cells], settings: Setti
             which = "the first layer" if layer == 1 else f"layer {layer}"
             least = f"max_width={width}" if isinstance(given, int) else f"{width} for it"
             raise DataError(
-                f"max_width={given}: {which} of start_from has {width} factors, and keeps them; "
+                f"max_width={given}: {which} of start_from has {width} factors, which stay; "
                 f"give {least} or more, or train anew, without start_from"
             )
 
 
 def _check_member(argument: str, network: Network, widths: tuple[int, ...], family: Family) -> None:
-    """A network to go on from must be the one that the family has for its widths."""
+    """Check that a network to continue from is the one that the family has for its widths."""
     if family.network(widths).to_json(None) != network.to_json(None):
         raise DataError(
             f"{argument}: its network is not the one that family= gives for the widths {widths}; "
@@ -136,7 +137,7 @@ def _check_member(argument: str, network: Network, widths: tuple[int, ...], fami
 
 
 def check_resumed(resume: Progress, data: Mapping[str, Cells], settings: Settings) -> None:
-    """A training that goes on must be of the same data, and not be deeper already."""
+    """Check that a training to continue has the same data, and is not deeper already."""
     before = {name: cells.shape for name, cells in resume.chain.program.cells.items()}
     shapes = {name: cells.shape for name, cells in data.items()}
     if before != shapes or resume.depth > settings.depth:

@@ -1,10 +1,10 @@
-"""Features of a corpus that is larger than memory, to a file, block by block.
+"""Write features of a corpus that is larger than memory to a file, block by block.
 
     features = pgbn.transform_to(model, corpus, "features.npy")     # an array that is on the disk
 
-Rows are written in a hidden folder next to the target and take its name when all are there. What
-is done is committed after each block: a run that is stopped or killed goes on when it is called
-again, with the same bits, since a document's features depend on its counts and the seed alone.
+Rows are written in a hidden folder next to the target and take its name when they are complete.
+Each finished block is committed: a run that is stopped or killed continues with the next call. The
+result is bit-identical, since a document's features depend only on its counts and the seed.
 """
 
 from __future__ import annotations
@@ -55,9 +55,9 @@ def transform_to(
     """Write the mean topic proportions of the documents ``X``, a `pgbn.Corpus` or documents ×
     terms, to the .npy file ``path``, one row for each; returns the array, on the disk.
 
-    ``layer`` is one layer, or None for all side by side. Columns are matched by name where both the
-    corpus and the model have names. Memory holds one block of documents. ``progress(done, total)``
-    is called after each block. The same call goes on after a stop.
+    ``layer`` is one layer, or None for all layers next to each other. Columns are matched by name
+    if both the corpus and the model have names. Memory holds one block of documents.
+    ``progress(done, total)`` is called after each block. The same call continues after a stop.
     """
     trained, target = trained_network(model), check_place("path", path)
     chosen = None if layer is None else check_layer(trained, layer, "layer")
@@ -104,15 +104,15 @@ def _of(*parts: bytes) -> str:
 
 
 def _of_model(model: TrainedNetwork) -> str:
-    """What tells other models."""
+    """A digest that identifies the model."""
     arrays = (*model.phi, model.r, *model.draws.values())
     known = repr((model.link, model.noise, model.priors)).encode()
     return _of(known, *(np.ascontiguousarray(array).tobytes() for array in arrays))
 
 
 def _of_documents(before: str, block: Any) -> str:
-    """What tells other documents, or the same ones in another order, from those of a block and of
-    the blocks ``before``."""
+    """A digest that identifies the documents of a block and of the blocks ``before``, and their
+    order."""
     arrays = (block.indptr.astype(np.int64), block.indices.astype(np.int64), block.data)
     return _of(before.encode(), *(array.tobytes() for array in arrays))
 
@@ -120,8 +120,8 @@ def _of_documents(before: str, block: Any) -> str:
 class _Rows:
     """Rows of features in a hidden folder next to the target.
 
-    Invariant: those of the first ``blocks`` blocks are on the disk, and the last commit says so,
-    with the digest of their ``documents``: those of others are written anew.
+    Invariant: those of the first ``blocks`` blocks are on the disk, and the last commit records
+    them, with the digest of their ``documents``. Rows of other documents are written anew.
     """
 
     def __init__(
@@ -133,7 +133,7 @@ class _Rows:
 
     @contextmanager
     def opened(self, corpus: Any) -> Iterator[None]:
-        """Rows that can be written, after those that are there."""
+        """Open the rows for writing, after the existing ones."""
         with ExitStack() as stack:
             with self._written():
                 self._check_place()
@@ -142,7 +142,7 @@ class _Rows:
 
     @contextmanager
     def _written(self) -> Iterator[None]:
-        """Failures of the disk in words, which name the target."""
+        """Turn failures of the disk into errors that name the target."""
         try:
             yield
         except OSError as error:
@@ -160,7 +160,7 @@ class _Rows:
         if is_archive(folder):
             try:
                 read_manifest(folder)
-            except StorageError:  # what is damaged is done anew
+            except StorageError:  # damaged rows are computed anew
                 (folder / MANIFEST).unlink(missing_ok=True)
 
     def _begin(self, runner: Runner, corpus: Any) -> None:
@@ -168,7 +168,7 @@ class _Rows:
             runner.body = old_features(self.target, self.file)
         self.blocks, self.documents = self._done(corpus)
         if not self.blocks:
-            self._commit()  # first: an old one would take the empty rows for written ones
+            self._commit()  # first: an old commit would count the empty rows as written
             self.file.unlink(missing_ok=True)
             open_memmap(self.file, "w+", self.dtype, self.shape)
         self.rows = open_memmap(self.file, "r+")
@@ -176,7 +176,7 @@ class _Rows:
             reserve(file.fileno(), self.file.stat().st_size)
 
     def _done(self, corpus: Any) -> tuple[int, str]:
-        """The blocks that an earlier call has written, with the same settings and documents."""
+        """The number of blocks that an earlier call wrote, with the same settings and documents."""
         if not self.runner.committed or self.runner.other_setting() is not None:
             return 0, ""
         try:
@@ -195,7 +195,7 @@ class _Rows:
         self.runner.commit({"blocks": self.blocks, "documents": self.documents}, {})
 
     def write(self, documents: Any, start: int, features: NDArray[np.float64]) -> None:
-        """The rows of one block; when they are on the disk, the commit says so."""
+        """Write the rows of one block; the commit follows when they are on the disk."""
         self.blocks, self.documents = self.blocks + 1, _of_documents(self.documents, documents)
         with self._written():
             self.rows[start : start + len(features)] = features
@@ -203,7 +203,7 @@ class _Rows:
             self._commit()
 
     def finish(self) -> NDArray[Any]:
-        """The file takes its name, and the folder goes."""
+        """Give the file its name, and remove the folder."""
         del self.rows
         with self._written():
             os.replace(self.file, self.target)

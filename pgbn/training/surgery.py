@@ -1,4 +1,4 @@
-"""Changing the width or the depth of a network while its state lives on.
+"""Change the width or the depth of a network and keep its state.
 
 A state is a dict from the names of latent nodes to their arrays (`Chain.values`). Both functions
 are pure: they return a new state for a new network, and where the old entries went.
@@ -33,9 +33,9 @@ def prune(
     """The state without some entries of ``dim``, and the old index of each entry that is left.
 
     ``keep`` is a boolean mask or a list of indices. Every node with that dim loses the other
-    entries; a vector of proportions along it is normalised again. Nodes named in ``rescale``
-    (one name, or several) are multiplied by K_new / K_old: γ0 ← γ0 · K_new / K_old leaves the mass
-    γ0 / K of every remaining factor as it was.
+    entries; a vector of proportions along it is normalised again. Nodes named in ``rescale`` (one
+    name, or several) are multiplied by K_new / K_old: γ0 ← γ0 · K_new / K_old preserves the mass γ0
+    / K of every remaining factor.
     """
     _check_network("prune", network, state=state)
     if not isinstance(dim, str) or dim not in network.dims:
@@ -90,9 +90,9 @@ def grow(
 
     ``values`` gives the new nodes, and those to start anew; a number stands for an array filled
     with it. A node that ``state`` has at a smaller size keeps its old entries in the first places
-    and has ``values[name]`` in the others, normalised again along a vector of proportions.
-    Nodes that neither gives are left out: a chain draws them from the prior. The second result
-    has, for each dim that grew, the new index of each old entry.
+    and has ``values[name]`` in the others, normalised again along a vector of proportions. Nodes in
+    neither are omitted: a chain draws them from the prior. The second result has, for each dim that
+    grew, the new index of each old entry.
     """
     sizes = {} if sizes is None else sizes
     _check_network("grow", network, state=state, values=values, sizes=sizes)
@@ -156,7 +156,7 @@ def _enlarge(
         if not (np.isfinite(new).all() and (new >= 0).all() and (total > 0).all()):
             raise DataError(
                 f"grow: {node.name} holds proportions over {node.simplex!r}; give finite values of "
-                "at least 0, and not 0 only"
+                "at least 0, and not only 0"
             )
         new /= total
     return _possible(node, new)
@@ -191,7 +191,7 @@ def _read(function: str, node: Node, value: Any) -> NDArray[np.float64]:
 
 
 def _read_state(function: str, node: Node, value: Any) -> NDArray[np.float64]:
-    """The same with the dims of the node."""
+    """The same, checked against the dims of the node."""
     array = _read(function, node, value)
     if array.ndim != len(node.axes):
         raise DataError(

@@ -1,4 +1,4 @@
-"""TrainedNetwork: what is left of a chain when training ends, usable on its own."""
+"""TrainedNetwork: the result of a training, which can be used without its chain."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Matrix = NDArray[np.float64]
 Arrays = Mapping[str, Matrix]
 
 LARGEST = 1e150  # products of two such numbers are finite
-MOST_DRAWN = 1e9  # of r, where counts are drawn: they grow with it, and the time with their root
+MOST_DRAWN = 1e9  # of r, if counts are drawn: they grow with r, and the time with their root
 ROWS = 4096  # of units, at once: they may be on disk
 
 
@@ -52,7 +52,7 @@ class Priors:
 
 
 def read_priors(content: Mapping[str, Any]) -> Priors:
-    """The priors again, from JSON; what another version had besides is left out."""
+    """Read the priors from JSON; unknown entries of another version are ignored."""
     known = {entry.name for entry in fields(Priors)}
     if not isinstance(content, Mapping) or not all(
         isinstance(p, list | tuple) for p in content.values()
@@ -66,19 +66,19 @@ class TrainedNetwork(Reportable):
     """A network of T layers with its parameters fixed: a belief network, or one of any family.
 
     ``model`` is the network of nodes, ``layers`` are the dims of the units of its layers, from the
-    data up. ``means`` are the posterior means of nodes that all rows share, by name: of
-    proportions, given their counts; of others, the values of the last sweeps. ``traces`` has arrays
-    "sweep", "log_likelihood", "width" (active factors of the top layer) and, after
-    `pgbn.merge_topics`, "before_merging", 1 for what is from before. ``state`` is the last state of
-    the chain, to continue from; it may be empty. ``sweeps`` were run in all. ``draws`` are those
-    that ``keep_draws`` asked for, by node, with the draw as the first axis. New rows of any
+    data up. ``means`` are the posterior means of nodes that all rows share, by name: for
+    proportions, given their counts; for others, the values of the last sweeps. ``traces`` has
+    arrays "sweep", "log_likelihood", "width" (active factors of the top layer) and, after
+    `pgbn.merge_topics`, "before_merging", 1 for rows from before the merge. ``state`` is the last
+    state of the chain, to continue from; it may be empty. ``sweeps`` were run in all. ``draws`` are
+    those that ``keep_draws`` asked for, by node, with the draw as the first axis. New rows of any
     network: ``trained.network().infer(data, given=trained.means)``, or ``given=trained.draws``.
 
     A belief network has a ``link`` (others have ""), its ``priors``, ``phi``, ``r``, ``eta`` and
     ``noise``. ``c[t-2]`` is the median over the training documents of c^(t)_j, t = 2…T+1.
     ``weights[t-1]`` are the tokens that each topic accounts for at the last sweep, see
     `tokens_of_topics`. ``labels`` are names of topics (layer, number) that a reader has given, see
-    `with_labels`. ``vocabulary`` are the names of the terms, if they are known: lists of topics and
+    `with_labels`. ``vocabulary`` are the names of the terms, if there are any: lists of topics and
     reports use them. `of_topics` makes a belief network from its arrays.
     """
 
@@ -110,8 +110,8 @@ class TrainedNetwork(Reportable):
         **others: Any,
     ) -> TrainedNetwork:
         """A belief network from its arrays. ``phi[t-1]`` is Φ^(t), (K_t, K_{t-1}), K_0 = V: rows
-        are topics and sum to one. ``r`` are the shapes of the top layer. ``eta`` is 0.05 where it
-        is left out. ``others`` are further fields."""
+        are topics and sum to one. ``r`` are the shapes of the top layer. ``eta`` is 0.05 by
+        default. ``others`` are further fields."""
         priors = Priors() if priors is None else priors
         if not isinstance(priors, Priors):
             raise DataError(f"TrainedNetwork: priors={priors!r:.60}: give pgbn.Priors(...)")
@@ -147,7 +147,7 @@ class TrainedNetwork(Reportable):
         object.__setattr__(self, "layers", tuple(dims))
         for dim in self.layers:
             if not isinstance(dim, str) or dim not in self.model.sizes:
-                raise DataError(f"TrainedNetwork: the network has no dim {dim!r} of a known size")
+                raise DataError(f"TrainedNetwork: the network has no dim {dim!r} of a given size")
         means = {name: _numbers(f"means: {name}", value) for name, value in self.means.items()}
         object.__setattr__(self, "means", means)
         sizes = check_shapes("TrainedNetwork: means", self.model, means)
@@ -169,7 +169,7 @@ class TrainedNetwork(Reportable):
         _check_traces(self.traces)
 
     def _check_belief(self) -> None:
-        """What a belief network has beyond others fits its layers."""
+        """Check the fields that only a belief network has against its layers."""
         check_known_link(self.link)
         needed = (*(layers.phi(t) for t in range(1, self.depth + 1)), layers.TOP_SHAPE)
         for name in needed:
@@ -226,7 +226,7 @@ class TrainedNetwork(Reportable):
 
     def _of_belief(self, name: str) -> Matrix:
         if not self.link:
-            raise AttributeError(f"{self!r} is no belief network: its means are by node, in .means")
+            raise AttributeError(f"{self!r} is not a belief network; .means has its means by node")
         return self.means[name]
 
     @property
@@ -276,7 +276,7 @@ class TrainedNetwork(Reportable):
         return replace(self, labels=kept)
 
     def without_state(self) -> TrainedNetwork:
-        """The same without the training rows' hidden units: small, but not to be resumed."""
+        """The same without the training rows' hidden units: small, but it cannot be resumed."""
         return replace(self, state={})
 
     def __repr__(self) -> str:
@@ -306,12 +306,13 @@ class TrainedNetwork(Reportable):
 
 
 def unwrapped(model: Any) -> Any:
-    """The deepest network of a layer-wise training or of a fitted estimator; else what it was."""
+    """The deepest network of a layer-wise training or of a fitted estimator; any other argument is
+    returned as it is."""
     return getattr(getattr(model, "training_", model), "deepest", model)
 
 
 def is_belief(model: Any) -> bool:
-    """Whether an argument stands for a trained belief network: its layers are topics."""
+    """Whether an argument stands for a trained belief network, whose layers are topics."""
     network = unwrapped(model)
     return isinstance(network, TrainedNetwork) and bool(network.link)
 
@@ -326,7 +327,7 @@ def trained_network(model: Any, argument: str = "model") -> TrainedNetwork:
         )
     if not network.link:
         raise DataError(
-            f"{argument} is {network!r}, of a family of its own; this is for belief networks, as "
+            f"{argument} is {network!r}, which has its own family; this is for belief networks, as "
             "train_layerwise grows them without family="
         )
     return network
@@ -359,11 +360,11 @@ def make_network(
 
 
 def observed_node(link: str, name: str = "X") -> Observed:
-    """A data node of this link, documents × terms, that knows which values are allowed."""
+    """A data node of this link, documents × terms, that checks which values are allowed."""
     return get_link(link).data_node(name)
 
 
-# ---- what the parts of a trained network may be, whoever has written the file they come from ----
+# ---- checks of the parts of a trained network, which may come from any file ----
 
 
 def check_shapes(
@@ -373,13 +374,13 @@ def check_shapes(
     sizes: Mapping[str, int] | None = None,
     before: tuple[str, ...] = (),
 ) -> dict[str, int]:
-    """Values of nodes have the dims of their nodes, ``before`` them those of draws, and a dim has
-    the same size in all of them, the one of the network or of ``sizes`` if they know it. Returns
-    the sizes of all dims."""
+    """Check that values have the dims of their nodes, with those of draws ``before`` them. A dim
+    has the same size in all of them: the one of the network or of ``sizes``, if they have one.
+    Returns the sizes of all dims."""
     known = {**network.sizes, **(sizes or {})}
     for name, value in arrays.items():
         if name not in network.nodes:
-            raise DataError(f"{what}: {name!r:.60} is no node of the network")
+            raise DataError(f"{what}: {name!r:.60} is not a node of the network")
         axes = (*before, *network[name].axes)
         shape = numbers(f"{what}: {name}", value).shape
         fits = len(shape) == len(axes)
@@ -401,7 +402,7 @@ def check_known_link(link: Any) -> None:
 
 
 def _check_topics(phi: Any) -> list[Matrix]:
-    """The matrices of the layers fit each other, and their rows sum to one."""
+    """Check that the matrices of the layers fit each other, and that their rows sum to one."""
     if not isinstance(phi, (tuple, list)):
         raise DataError(
             f"TrainedNetwork: phi is {type(phi).__name__}; give a tuple, with one array for each "
@@ -441,7 +442,7 @@ def _check_traces(traces: Mapping[str, Any]) -> None:
 
 
 def _numbers(name: str, value: Any) -> Matrix:
-    """An array of floats; one that is such already is not copied."""
+    """An array of floats; an array of floats is not copied."""
     return numbers(f"TrainedNetwork: {name}", value).astype(np.float64, copy=False)
 
 
@@ -451,10 +452,10 @@ def tokens_of_topics(units: Iterable[Matrix]) -> tuple[Matrix, ...]:
 
         w^(t)_k = Σ_j n_j θ^(t)_kj / θ^(t)_·j,   n_j = θ^(1)_·j
 
-    Topics sum to one, so of the n_j tokens that a document is expected to have, topic k of layer t
-    accounts for the part θ^(t)_kj / θ^(t)_·j. Σ_j θ^(t)_kj itself says this of the first layer
-    only: above it, units are on a scale c_j of each document, which differs between documents by a
-    factor of thousands, and a single one of them could outweigh all others.
+    Topics sum to one, so topic k of layer t accounts for the part θ^(t)_kj / θ^(t)_·j of the n_j
+    expected tokens of a document. Σ_j θ^(t)_kj itself has this meaning in the first layer only.
+    Above it, units are on a scale c_j of each document. These scales differ between documents by a
+    factor of thousands, and a single document could outweigh all others.
     """
     first, *above = units
     tokens = _totals(first)
@@ -468,7 +469,7 @@ def _totals(theta: Matrix) -> Matrix:
 
 
 def _shared_out(theta: Matrix, tokens: Matrix) -> Matrix:
-    """The tokens of each document given to topics in proportion to its units; a document without
+    """The tokens of each document, given to topics in proportion to its units. A document without
     any unit gives none."""
     totals, out = _totals(theta), np.zeros(theta.shape[1])
     scale = np.divide(tokens, totals, out=np.zeros(len(totals)), where=totals > 0)

@@ -21,7 +21,7 @@ _OF_ANY: dict[str, Any] = {"network": dict[str, Any], "layers": list[str], "swee
 
 
 def encode_networks(networks: Sequence[TrainedNetwork]) -> tuple[list[dict[str, Any]], Group]:
-    """What is known of trained networks, and their arrays, by number."""
+    """The fields of trained networks as JSON, and their arrays, by number."""
     content: list[dict[str, Any]] = []
     arrays: Group = {}
     for number, network in enumerate(networks):
@@ -47,7 +47,7 @@ def encode_networks(networks: Sequence[TrainedNetwork]) -> tuple[list[dict[str, 
 def decode_networks(
     content: Any, arrays: Group, names: Sequence[str] | None = None
 ) -> tuple[TrainedNetwork, ...]:
-    """Trained networks again; the class itself checks the shapes and sums."""
+    """Read trained networks; the class itself checks the shapes and sums."""
     return tuple(_decode(entry, under(f"{n}/", arrays), names) for n, entry in enumerate(content))
 
 
@@ -120,6 +120,6 @@ def _decode_training(
 
 
 register_codec("trained", TrainedNetwork, _encode_trained, _decode_trained)
-register_decoder("grown", _decode_trained)  # what networks other than belief networks were
+register_decoder("grown", _decode_trained)  # the earlier name of other networks
 register_codec("training", LayerwiseTraining, _encode_training, _decode_training,
                "the result of train_layerwise")  # fmt: skip

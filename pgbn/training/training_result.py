@@ -14,7 +14,7 @@ from pgbn.errors import DataError
 
 # ---- methods of folders above -------------------------------------------------------------------
 #
-# What training asks of rooms above: the report, a summary in Jupyter, perplexity.
+# Functions of folders above that training uses: the report, a summary in Jupyter, perplexity.
 
 
 def completion_of(model: Any, X: Any, sweeps: int = 50) -> float:
@@ -46,7 +46,7 @@ class Reportable:
         from pgbn.report import summary_html
         from pgbn.training.trained import is_belief
 
-        # Of other networks a notebook shows what `repr` says.
+        # A notebook shows the `repr` of other networks.
         return summary_html(self) if is_belief(self) else None
 
 
@@ -65,8 +65,8 @@ class LayerwiseTraining(Reportable):
 
     @property
     def deepest(self) -> Any:
-        """The network of most layers, the last that was trained; only it can be trained further,
-        unless ``keep_states`` was asked for."""
+        """The network with the most layers, which was trained last. Only it can be trained further,
+        unless ``keep_states`` was given."""
         return self.networks[-1]
 
     @property
@@ -76,7 +76,7 @@ class LayerwiseTraining(Reportable):
 
     @property
     def traces(self) -> Mapping[str, NDArray[np.float64]]:
-        """Those of the deepest network, from the beginning of its top layer on: arrays "sweep",
+        """The traces of the deepest network, from the start of its top layer: arrays "sweep",
         "log_likelihood" and "width", the units of that layer with counts."""
         return dict(self.deepest.traces)
 
@@ -87,7 +87,7 @@ class LayerwiseTraining(Reportable):
         return len(self.networks)
 
     def __getitem__(self, depth: int) -> Any:
-        """The network of so many layers."""
+        """The network of ``depth`` layers."""
         for network in self.networks:
             if network.depth == depth:
                 return network
@@ -95,7 +95,7 @@ class LayerwiseTraining(Reportable):
         raise DataError(f"there is no network of depth {depth!r}; trained depths: {known}")
 
     def with_vocabulary(self, names: Sequence[str] | None) -> LayerwiseTraining:
-        """The same with names of the terms; None: it stays as it is."""
+        """The same with names of the terms; None changes nothing."""
         if names is None:
             return self
         named = (replace(network, vocabulary=names) for network in self.networks)

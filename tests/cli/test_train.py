@@ -290,7 +290,7 @@ def test_columns_reach_the_page(table: Path, tmp_path: Path, capsys: Capture) ->
     (["--text", "body", "--label", "name"], 2, "--label name"),
     (["--column", "body", "--class", "kind"], 2, "--class kind"),
     (["--text", "body", "--column", "id"], 2, "give --text alone"),
-    (["--text", "body", "--date", "category"], 1, "'law' of document 0 is no date"),
+    (["--text", "body", "--date", "category"], 1, "'law' of document 0 is not a date"),
 ])  # fmt: skip
 def test_wrong_columns_are_refused(
     table: Path, tmp_path: Path, capsys: Capture, options: list[str], code: int,

@@ -196,7 +196,7 @@ def test_names_by_hand_and_by_words_stand_in_all_lists(model: Path, capsys: Capt
     (["9/0=weather"], 1, "layers"),
     (["1/999=weather"], 1, "1/999"),
     (["--keyword", "weather"], 2, "such as weather=rain,sun"),
-    (["--keyword", "sky=zzz"], 1, "'zzz' is no term"),
+    (["--keyword", "sky=zzz"], 1, "'zzz' is not a term"),
 ])  # fmt: skip
 def test_what_is_no_name_is_refused(
     model: Path, capsys: Capture, words: list[str], code: int, told: str

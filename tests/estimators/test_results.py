@@ -172,7 +172,7 @@ def test_frames_need_pandas(model, monkeypatch):
         (lambda model: model.topics_per_class(["a", "b"]), r"topics_per_class\(X, y\)"),
         (lambda model: model.topics_over_time([1999, 2000]), r"topics_over_time\(X, dates\)"),
         (lambda model: model.effects("~ year", {"year": [1]}), r"effects\(formula, frame, X\)"),
-        (lambda model: model.find_topics("rain"), r"'rain': the model does not know the names"),
+        (lambda model: model.find_topics("rain"), r"'rain': the model has no names"),
     ],
 )
 def test_what_is_left_out_is_asked_for(call, message):

@@ -19,7 +19,7 @@ NANOSECONDS = 1.6e18 + 8.64e13 * np.arange(90)
 ])  # fmt: skip
 def test_columns_that_cannot_be_told_apart(more):
     design = np.column_stack([np.ones(90), *more])
-    with pytest.raises(DataError, match="cannot be told apart"):
+    with pytest.raises(DataError, match="cannot be separated"):
         compose(np.zeros((2, 90, 1)), design, [f"z{n}" for n in range(design.shape[1])])
 
 

@@ -67,7 +67,7 @@ def test_a_layer_in_one_line():
     assert first.diversity == pytest.approx(20 / 30)
     assert first.effective == pytest.approx(effective_width(np.array([0.5, 0.25, 0.25])))
     assert (second.layer, second.width) == (2, 2)
-    assert str(first) == "layer 1: 3 topics, effectively 3; 2 have a twin, diversity 0.67"
+    assert str(first) == "layer 1: 3 topics, effectively 3; 2 have a duplicate, diversity 0.67"
     with pytest.raises(DataError, match="layers=3"):
         layer_quality(three_topics(), layers=[3])
 

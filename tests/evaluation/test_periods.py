@@ -32,7 +32,7 @@ def test_periods(dates, of, first, last) -> None:
 
 
 @pytest.mark.parametrize(("dates", "said"), [
-    (["2019-03-01", "soon"], r"'soon' of document 1 is no date; give years"),
+    (["2019-03-01", "soon"], r"'soon' of document 1 is not a date; give years"),
     (["2019-13-01", "2019"], "'2019-13-01' of document 0"), ([None, ""], "no document has a date"),
     ([[1, 2]], r"\[1, 2\] of document 0"), ([np.nan], "no document has a date"),
     ([1e30], "1e\\+30 of document 0"), ([float("inf")], "inf of document 0"),

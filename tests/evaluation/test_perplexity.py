@@ -65,7 +65,7 @@ def test_split_tokens_keeps_one_token_and_copes_with_empty_documents():
     ("held_out", "options", "message"),
     [
         (X[:5], {}, "held_out has 5 documents, but X has 30"),
-        (X[:, :5], {}, "held_out has 5 columns, but the model knows 12"),
+        (X[:, :5], {}, "held_out has 5 columns, but the model has 12"),
         (-X, {}, "held_out: the data have negative"),
         (0 * X, {}, "held_out has no counts"),
         (X, {"fraction": 7}, "fraction=7"),

@@ -227,7 +227,9 @@ def test_a_word_is_found_in_the_topics_that_have_most_of_it(model):
     both = find_topics(model, ["word18", "word19"], layer=2, n=1)
     assert both[0][0].layer == 2
     assert both[0][0].index == 1
-    with pytest.raises(DataError, match=r"'word77' is no term of the model. Did you mean 'word7'"):
+    with pytest.raises(
+        DataError, match=r"'word77' is not a term of the model. Did you mean 'word7'"
+    ):
         find_topics(model, "word77")
     with pytest.raises(DataError, match="at least one word"):
         find_topics(model, [])
@@ -250,7 +252,7 @@ def test_case_matters_only_where_a_term_is_written_like_the_word(model):
     assert [share for _, share in shares("us")] == shares_of([3])
     assert [share for _, share in shares("RAIN")] == shares_of([0, 1])
     assert keyword_labels(named, {"weather": ["SUN"]}) == keyword_labels(named, {"weather": "Sun"})
-    with pytest.raises(DataError, match="'moon' is no term"):
+    with pytest.raises(DataError, match="'moon' is not a term"):
         find_topics(named, "moon")
 
 

@@ -318,7 +318,7 @@ def test_the_method_and_the_command(
     ({"classes": ["one"]}, "classes: 1 entries, but 80 documents"),
     ({"relevance": 2}, "relevance=2 must be a number from 0 to 1"),
     ({"dates": ["2019"]}, "dates: 1 entries, but 80 documents"),
-    ({"dates": ["soon"] * 80}, "'soon' of document 0 is no date"),
+    ({"dates": ["soon"] * 80}, "'soon' of document 0 is not a date"),
 ])  # fmt: skip
 def test_errors_name_the_argument(options, words) -> None:
     with pytest.raises(DataError, match=words):

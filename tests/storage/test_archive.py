@@ -156,7 +156,7 @@ def test_reader_while_a_writer_replaces(folder: Path, trained: pgbn.LayerwiseTra
     ({"a": ["x", 3]}, list[str], "damaged: a/1 is 3: .* string"),
     ({"a": {"b": [[1]]}}, dict[str, list[int]], r"damaged: a/b/0 is \[1\]"),
     ({}, int, "there is no entry 'a'"),
-    ([1], int, r"damaged: \[1\] is no object"),
+    ([1], int, r"damaged: \[1\] is not an object"),
 ])  # fmt: skip
 def test_what_no_writer_writes(content: Any, kind: Any, words: str) -> None:
     check_form({"a": [3, 2.5], "b": 10**400}, {"a": list[float]}, {"b": int, "c": str})
@@ -185,7 +185,7 @@ def test_a_kind_may_say_why_it_cannot_be_loaded(tmp_path: Path) -> None:
     """The folder of the package that writes a kind knows what can be done with it; storage does not."""
     content = {"object": {}, "vocabulary": None, "labels": None, "record": {}}
     writing.write(tmp_path / "half", "half a model", content, {})
-    with pytest.raises(StorageError, match="does not know what a saved 'half a model' is"):
+    with pytest.raises(StorageError, match="cannot read a saved 'half a model'"):
         pgbn.load(tmp_path / "half")
     register_unloadable("half a model", lambda path: f"finish it with finish({path.name!r})")
     with pytest.raises(StorageError, match=r"half: finish it with finish\('half'\)"):

@@ -73,7 +73,7 @@ def test_entries_that_come_twice_or_overlap(tmp_path: Path, folder: Path) -> Non
     tail[8:12] = (2).to_bytes(2, "little") * 2
     tail[12:16] = (end - start + len(record)).to_bytes(4, "little")
     both = outer[:end] + bytes(record) + bytes(tail)
-    for data, words in ((twice, "twice"), (plain, "no array"), (both, "overlap")):
+    for data, words in ((twice, "twice"), (plain, "not an array"), (both, "overlap")):
         forge(folder, model=data)
         with pytest.raises(StorageError, match=words):
             pgbn.load(folder)

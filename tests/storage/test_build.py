@@ -114,7 +114,7 @@ def test_batches_from_python(tmp_path, monkeypatch) -> None:
     ([], {}, "no documents in it"),
     (["a text"], {"vocabulary": ["a", "a"]}, "vocabulary: two columns are called 'a'; rename one"),
     (17, {}, "source=17: give a path"),
-    (lambda: 1, {}, "source: 1 is no iterable"),
+    (lambda: 1, {}, "source: 1 is not an iterable"),
     ([np.ones((2, 3)), np.ones((2, 4))], {}, "4 columns .* has 3 terms"),
     ([-np.ones((2, 3))], {}, "negative values"),
     (["a text"], {"column": "review"}, "only for files"),
@@ -174,7 +174,7 @@ def test_a_build_that_stops_is_continued(
                 pgbn.Corpus.build(tmp_path / name, folders[0], **arguments)
             stops += 1
             if not archive.read_manifest(folders[0])["content"]["object"]["complete"]:
-                with pytest.raises(StorageError, match="it continues where it was"):
+                with pytest.raises(StorageError, match="it continues from there"):
                     pgbn.Corpus.open(folders[0])
     assert stops >= least
     at_once = pgbn.Corpus.build(tmp_path / name, folders[1], **arguments)

@@ -85,8 +85,8 @@ def test_ends_of_files(tmp_path: Path, end: str, packed: bool) -> None:
 
 
 WRONG = {
-    f"{COUNTS}2 2 1\n1 1 3.7\n": "line 3: '3.7' is not a whole number; write 'real'",
-    f"{COUNTS}2 2 1\n1 1 3.0": "line 3: '3.0' is not a whole number",
+    f"{COUNTS}2 2 1\n1 1 3.7\n": "line 3: '3.7' is not an integer; write 'real'",
+    f"{COUNTS}2 2 1\n1 1 3.0": "line 3: '3.0' is not an integer",
     f"{COUNTS}2 2 1\n1 1 3\0": "line 3: '1 1 3\\x00'; give a row",
     f"{COUNTS}2 2 1\n\0\0\0": "line 3: '\\x00",
     f"{COUNTS}2 2 2\n1 1 1\n1 1 1e3\n": "line 4: '1e3' is not a whole",
@@ -99,7 +99,7 @@ WRONG = {
     f"{COUNTS}2 2 1\n1 0 3\n": "line 3: column 0 of a matrix with 2",
     f"{COUNTS}2 2 1\n1 1\n3\n": "line 3: '1 1'; give a row, a column and a value",
     f"{COUNTS}2 2 1\n1 1 1_0\n": "line 3: '1 1 1_0'",
-    f"{COUNTS}2 2 1\n1 1 1-2\n": "line 3: '1-2' is not a whole number",
+    f"{COUNTS}2 2 1\n1 1 1-2\n": "line 3: '1-2' is not an integer",
     f"{COUNTS}2 2 1\n1 1 \xb2\n": "line 3",
     f"{COUNTS}2 2 2\n1 1 1\n": "line 4: 1 entries, but the header says 2; is the file cut off",
     f"{COUNTS}2 2 1\n1 1 1\n2 2 1\n": "more entries than the 1",
@@ -109,7 +109,7 @@ WRONG = {
     COUNTS: "no line with the sizes",
     f"{REALS}2 2 1\n1 1 nan\n": "line 3: the value 'nan'",
     f"{REALS}2 2 1\n1 1 1e999\n": "line 3: the value '1e999'",
-    f"{REALS}2 2 1\n1.5 1 3\n": "line 3: '1.5' is not a whole number",
+    f"{REALS}2 2 1\n1.5 1 3\n": "line 3: '1.5' is not an integer",
     f"{REALS}2 2 1\n1 1 1.2.3\n": "line 3: '1.2.3' is not a number",
     "%%MatrixMarket matrix coordinate complex general\n": "line 1 says 'coordinate', 'complex'",
     "%%MatrixMarket matrix array pattern general\n": "line 1 says",

@@ -59,7 +59,7 @@ def test_a_failure_is_told_and_the_next_time_comes() -> None:
         if len(tries) == 1:
             raise pgbn.StorageError("full")
 
-    with pytest.warns(pgbn.PgbnWarning, match="the run goes on: full"):
+    with pytest.warns(pgbn.PgbnWarning, match="the run continues: full"):
         rhythm.tick(save)
     assert rhythm.failed
     rhythm.tick(save)
@@ -107,7 +107,7 @@ def test_a_lost_file_is_made_again_or_named(tmp_path: Path) -> None:
         runner.resume()
         lost = tmp_path / runner.groups["data"]
         lost.unlink()
-        with pytest.raises(pgbn.StorageError, match=f"{lost.name} of this run is gone"):
+        with pytest.raises(pgbn.StorageError, match=f"{lost.name} of this run is missing"):
             runner.commit({"at": 2}, {})
         runner.commit({"at": 2}, {}, {"data": lambda: {"y": np.zeros(3)}})
     assert lost.exists()

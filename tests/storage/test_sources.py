@@ -180,7 +180,7 @@ def test_what_is_a_matrix_and_what_is_texts(tmp_path: Path) -> None:
     ("given", "told"),
     [
         (np.ma.masked_less(np.arange(6).reshape(2, 3), 2), "masked entries"),
-        ([[[1, 2], [3]]], "is no matrix"),
+        ([[[1, 2], [3]]], "is not a matrix"),
     ],
 )
 def test_what_is_no_whole_matrix_is_rejected(given: Any, told: str, tmp_path: Path) -> None:

@@ -57,8 +57,8 @@ def test_arrays_and_matrices(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("name", "content", "words"), [
     ("a.csv", b"a,b\n1,2\n3\n", "line 3 has 1 cells, the first has 2"),
-    ("a.csv", b"a,b\n1,x\n", "row 2 has 'x', which is no number"),
-    ("a.csv", b"", "nothing in it"),
+    ("a.csv", b"a,b\n1,x\n", "row 2 has 'x', which is not a number"),
+    ("a.csv", b"", "it is empty"),
     ("a.csv", b"a,b\n", "no row of numbers"),
     ("a.csv", b"a\nb\n", "no numbers in it"),
     ("a.csv", b"a\n\xff\n", "not utf-8"),
@@ -66,7 +66,7 @@ def test_arrays_and_matrices(tmp_path: Path) -> None:
     ("a.csv.gz", b"a\n1\n", "cannot be read"),
     ("a.npy", b"nonsense", "not an array of numbers"),
     ("a.npy", b"\x93NUMPY\x01\x00\x10\x00{'descr': 'O'}  \n", "not an array of numbers"),
-    ("a.json", b"[1]", "no kind of file that has numbers: .csv"),
+    ("a.json", b"[1]", "not a kind of file with numbers: .csv"),
 ])  # fmt: skip
 def test_what_is_rejected(tmp_path: Path, name: str, content: bytes, words: str) -> None:
     (tmp_path / name).write_bytes(content)

@@ -98,9 +98,10 @@ def test_what_is_written_is_read_again(seen: list[Any], number: int) -> None:
 
 
 @pytest.mark.parametrize(("name", "change", "words"), [
-    ("kept/999999999999/r", lambda a: a, "is no draw of"), ("kept/-1/r", lambda a: a, "is no draw of"),
-    ("mean/phi1", lambda a: a[:1], "phi1 has shape"), ("mean/phi1", lambda a: a * np.nan, "no finite"),
-    ("mean/x1", lambda a: a, "no node"), ("kept/0/phi1", lambda a: a[0], "phi1 has shape"),
+    ("kept/999999999999/r", lambda a: a, "not one of the draws"),
+    ("kept/-1/r", lambda a: a, "not one of the draws"),
+    ("mean/phi1", lambda a: a[:1], "phi1 has shape"), ("mean/phi1", lambda a: a * np.nan, "not finite"),
+    ("mean/x1", lambda a: a, "not a node"), ("kept/0/phi1", lambda a: a[0], "phi1 has shape"),
 ])  # fmt: skip
 def test_means_and_draws_without_sense_are_rejected(
     seen: list[Any], name: str, change: Any, words: str
@@ -366,7 +367,7 @@ def test_a_full_disk_does_not_end_a_training(
         raise pgbn.StorageError("No space left on device")
 
     monkeypatch.setattr(runner, "write", write)
-    with pytest.warns(pgbn.PgbnWarning, match="the run goes on: No space left"):
+    with pytest.warns(pgbn.PgbnWarning, match="the run continues: No space left"):
         checkpoint.train(X, tmp_path, 5, 1, **EVERY, **QUICK)
     assert pgbn.load(tmp_path).deepest.depth == 1
 
@@ -377,7 +378,7 @@ def test_a_full_disk_does_not_end_a_training(
 def test_a_result_that_cannot_be_written(
     tmp_path: Path, code: int, room: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The error says how to get it all the same; only a full disk asks for room."""
+    """The error says how to get it all the same; only a full disk asks for disk space."""
 
     def reject(*arguments: Any, **options: Any) -> None:
         raise pgbn.StorageError("could not be written") from OSError(code, "why") if code else None
@@ -386,7 +387,7 @@ def test_a_result_that_cannot_be_written(
         patch.setattr(folders, "save", reject)
         with pytest.raises(pgbn.StorageError, match="could not be written") as error:
             checkpoint.train(X, tmp_path / "m", 3, 1, **EVERY, **QUICK)
-        assert ("make room" in str(error.value)) == room
+        assert ("free disk space" in str(error.value)) == room
         assert ("pgbn resume" in str(error.value)) == bool(code)
         with pytest.raises(pgbn.StorageError, match=r"could not be written$"):  # no checkpoint
             checkpoint.train(X, tmp_path / "n", 3, 1, **QUICK)

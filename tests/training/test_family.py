@@ -266,7 +266,7 @@ def test_families_and_data_that_cannot_be(family: Any, data: Any, message: str) 
     "more", [{"eta": 0.1}, {"link": "gamma"}, {"priors": pg.Priors()}], ids=str
 )
 def test_arguments_of_the_belief_network_go_to_the_family(more: Any) -> None:
-    with pytest.raises(DataError, match=f"^{next(iter(more))}=.*with family= leave it out"):
+    with pytest.raises(DataError, match=f"^{next(iter(more))}=.*with family= omit it"):
         pg.train_layerwise(DATA, 6, 1, family=own_family, callback=no_work, **QUICK | more)
 
 
@@ -274,7 +274,7 @@ def test_beginnings_of_other_families(grown: Any, tmp_path: Path) -> None:
     family, result = grown
     other = own_family if family is not own_family else MULTIMODAL
     for start, given, message in (
-        (result, None, "is of a family of its own; give it as family="),
+        (result, None, "has its own family; give that as family="),
         (result, other, "start_from: its network is not the one that family= gives"),
         (result[1], family, "start_from: this network has no state"),
     ):
@@ -286,7 +286,7 @@ def test_beginnings_of_other_families(grown: Any, tmp_path: Path) -> None:
     few = {name: data[:20] for name, data in DATA.items()}
     with pytest.raises(DataError, match="data with 40 entries along 'doc', but X has 20"):
         pg.train_layerwise(few, 60, 3, family=family, start_from=result, **QUICK)
-    with pytest.raises(DataError, match="of a family of its own; this is for belief networks"):
+    with pytest.raises(DataError, match="which has its own family; this is for belief networks"):
         pg.evaluation.topics(result)
     with pytest.raises(DataError, match="vocabulary: names of terms are for belief networks"):
         checkpoint.train(DATA, tmp_path, 6, 1, family=family, vocabulary=list("abc"))

@@ -138,7 +138,7 @@ def test_columns_go_by_position_or_name_and_others_are_dropped():
 @pytest.mark.parametrize(
     ("x", "arguments", "message"),
     [
-        (np.ones((2, 5), int), {}, "5 columns, but the model knows 8"),
+        (np.ones((2, 5), int), {}, "5 columns, but the model has 8"),
         (np.ones((2, TERMS)) * 0.5, {}, "0.5|integer|whole"),
         (-np.ones((2, TERMS), int), {}, "negative"),
         (np.full((2, TERMS), np.nan), {}, "NaN"),

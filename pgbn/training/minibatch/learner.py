@@ -1,6 +1,7 @@
-"""The learner: what all rows share, and one step of it for each minibatch.
+"""The learner: the nodes that all rows share, and one step of them for each minibatch.
 
-For a minibatch of n out of N rows, ρ = N/n, with m̃ and q̃ = ρ times what its rows say,
+For a minibatch of n out of N rows, ρ = N/n, with m̃ and q̃ = ρ times the counts and exposures that
+its rows send,
 
     M ← (1 − ε_i) M + ε_i m̃,      Q ← (1 − ε_i) Q + ε_i q̃,      ε_i = ε_0 (1 + i/τ)^(−κ)
 
@@ -8,9 +9,9 @@ for each shared node. Proportions φ_k ~ Dir(η) take a Langevin step towards Di
 
     h_k = ε_i (m̃_·k + Vη) / (M_·k + Vη),
 
-the topic-layer-adaptive step of Cong, Chen, Liu & Zhou (ICML 2017): a topic that a minibatch has
-little of moves little. Positive numbers are drawn given (M, Q). It begins where a Gibbs chain on
-the first rows has come to.
+the topic-layer-adaptive step of Cong, Chen, Liu & Zhou (ICML 2017): a topic that is rare in a
+minibatch moves little. Positive numbers are drawn given (M, Q). The learner starts at the last
+state of a Gibbs chain on the first rows.
 """
 
 from __future__ import annotations
@@ -42,23 +43,24 @@ from pgbn.samplers.random import Stream, stream_key, word_of
 
 # ---- roles --------------------------------------------------------------------------------------
 #
-# What a minibatch learner does with each node of a network, found from its graph.
+# The treatment of each node of a network, found from its graph.
 #
-# Local nodes have the plate ("doc") and are drawn by sweeps over a minibatch. Of the nodes that
-# all rows share, proportions such as Φ^(t) take a Langevin step, and positive numbers such as r
-# are drawn by the sampler of a small network, in which all that the rows say about such a node λ,
-# a count m and an exposure q, stands as one datum
+# Local nodes have the plate ("doc") and are drawn by sweeps over a minibatch. Shared proportions
+# such as Φ^(t) take a Langevin step. Shared positive numbers such as r are drawn by the sampler of
+# a small network. In it the evidence of the rows about a node λ, a count m and an exposure q, is
+# one datum
 #
 #     m ~ Pois(q λ),
 #
-# since λ^m exp(−q λ) is all that an edge can carry.
+# since every edge contributes a factor λ^m exp(−q λ).
 
 
 @dataclass(frozen=True)
 class Roles:
-    """``shared`` are all nodes without the plate: ``proportions`` among them, and ``received``, the
-    positive numbers that rows speak to, which ``above`` (a network, or None) draws with all that
-    they depend on. Its data are ``count_of(name)``, its given values ``exposure_of(name)``."""
+    """``shared`` are all nodes without the plate. ``proportions`` and ``received`` are among them;
+    the latter are the positive numbers that rows send evidence to. ``above`` (a network, or None)
+    draws these with everything that they depend on. Its data are ``count_of(name)``, its given
+    values ``exposure_of(name)``."""
 
     plate: str
     shared: tuple[str, ...]
@@ -68,12 +70,12 @@ class Roles:
 
 
 def count_of(name: str) -> str:
-    """What the datum of a node is called."""
+    """The name of the datum of a node."""
     return f"count_of_{name}"
 
 
 def exposure_of(name: str) -> str:
-    """What the exposure of that datum is called."""
+    """The name of the exposure of that datum."""
     return f"exposure_of_{name}"
 
 
@@ -93,7 +95,7 @@ def find_roles(network: Network, plate: str) -> Roles:
             if latent:
                 raise NetworkError(
                     f"minibatch: the concentration of {name} depends on {latent[0]}, and its step "
-                    "needs known numbers; give a constant"
+                    "needs given numbers; give a constant"
                 )
             proportions.append(name)
         elif type(node) is Gamma:
@@ -107,7 +109,7 @@ def find_roles(network: Network, plate: str) -> Roles:
 
 
 def _above(network: Network, received: list[str]) -> Network | None:
-    """The network of the positive numbers and what they depend on, with a datum for each."""
+    """The network of the positive numbers and their parents, with a datum for each."""
     if not received:
         return None
     data = []
@@ -122,12 +124,13 @@ def _above(network: Network, received: list[str]) -> Network | None:
 
 # ---- local --------------------------------------------------------------------------------------
 #
-# The local part of a step: sweeps over the rows of a minibatch, and what they say upward.
+# The local part of a step: sweeps over the rows of a minibatch, and the evidence that they send
+# upward.
 #
-# A chain of the whole network on the minibatch, with all that the rows share (Φ, r) at its current
-# values and its steps left out. If r were drawn with the rows, it would follow rows that have not
-# settled, which begin with too many topics, and rows would settle more slowly for it. What each
-# shared node then hears, (count, exposure), is averaged over sweeps.
+# A chain of the entire network on the minibatch, with all shared nodes (Φ, r) fixed at their
+# current values. If r were drawn with the rows, it would follow rows that have not settled. Such
+# rows start with too many topics, and they would settle more slowly. The evidence that each shared
+# node receives, (count, exposure), is averaged over sweeps.
 
 
 _LEAST = 1e-10  # of a score to begin with
@@ -138,7 +141,7 @@ Heard = dict[str, tuple[Array, Array]]  # by node: count and exposure, with the 
 
 @dataclass(frozen=True)
 class Local:
-    """What came of the sweeps over a minibatch."""
+    """The result of the sweeps over a minibatch."""
 
     received: Heard
     chain: Chain
@@ -153,7 +156,7 @@ def hear(
     sweeps: tuple[int, int],
     executor: Executor | None = None,
 ) -> Local:
-    """What the rows of ``data`` say to the nodes that all rows share, which have ``values``: the
+    """The evidence that the rows of ``data`` send to the shared nodes, which have ``values``: the
     mean over ``sweeps[1]`` sweeps, after ``sweeps[0]``."""
     rows = next(iter(data.values())).shape[0]
     init = {**values, **_begin_scores(network, values, rows)}
@@ -172,9 +175,9 @@ def hear(
 
 
 def _local_steps(schedule: Schedule, network: Network, roles: Roles) -> Schedule:
-    """A sweep without steps of what all rows share, which stays as it is; then, for each layer but
-    the first, the steps above the data once more: T layers take about T times as many sweeps to
-    settle as one, and those of the first cost the most."""
+    """A sweep without the steps of shared nodes, which stay fixed. Then the steps above the data
+    are repeated for each layer but the first: T layers need about T times as many sweeps to settle
+    as one, and the steps of the first layer cost the most."""
     steps = [step for step in schedule if step.node not in roles.shared]
     above = [step for step in steps if step.node not in network.observed]
     further = len(layers_above(network, network.observed[0])) - 1
@@ -182,7 +185,7 @@ def _local_steps(schedule: Schedule, network: Network, roles: Roles) -> Schedule
 
 
 def received_by(chain: Chain, roles: Roles) -> Heard:
-    """What the shared nodes heard in the last sweep of a chain."""
+    """The evidence that the shared nodes received in the last sweep of a chain."""
     if not chain.sweeps:
         return {}
     for sampler in chain.samplers:
@@ -192,8 +195,8 @@ def received_by(chain: Chain, roles: Roles) -> Heard:
 
 
 def _begin_scores(network: Network, values: Mapping[str, Array], rows: int) -> dict[str, Array]:
-    """θ^(t) = Φ^(t+1) ⋯ Φ^(T) r for every row, the mean of its prior with rates of 1. A draw of the
-    prior would begin each row at a few topics by chance, and take long to leave them."""
+    """θ^(t) = Φ^(t+1) ⋯ Φ^(T) r for every row, the mean of its prior with rates of 1. A draw from
+    the prior would start each row at a few random topics, which it leaves only slowly."""
     found: dict[str, Array] = {}
     weight: Array | None = None
     for layer in reversed(layers_above(network, network.observed[0])):
@@ -221,15 +224,15 @@ def _received(program: Program, name: str, with_exposure: bool) -> tuple[Array, 
 
 # ---- langevin -----------------------------------------------------------------------------------
 #
-# Langevin steps of gamma variables and proportions, by their exact transition.
+# Langevin steps of gamma variables and of proportions, with the exact transition.
 #
 #     dω = (a − ω) dt + √(2ω) dW,
 #     ω(h) | ω(0):  n ~ Pois(ω(0) / (eʰ − 1)),  ω(h) ~ (1 − e⁻ʰ) Gam(a + n)
 #
-# is the Riemannian Langevin diffusion whose law in the long run is Gam(a, 1), a process of Cox,
-# Ingersoll and Ross. Its transition is known, so that no step is too long and none leaves the
-# positive numbers: with a fixed, every h leaves Gam(a, 1) as it is. Proportions φ ~ Dir(a) are ω /
-# Σω, where Σω ~ Gam(Σa) is independent of φ and drawn anew.
+# is the Riemannian Langevin diffusion with the stationary law Gam(a, 1), a process of Cox,
+# Ingersoll and Ross. Its transition is exact, so no step is too long and none leaves the positive
+# numbers: if a is fixed, every h preserves Gam(a, 1). Proportions φ ~ Dir(a) are ω / Σω, where Σω ~
+# Gam(Σa) is independent of φ and drawn anew.
 #
 # Reference: Baker, Fearnhead, Fox & Nemeth, Large-scale stochastic sampling from the probability
 # simplex, NeurIPS 2018.
@@ -285,8 +288,8 @@ class Learner:
     """The state between two steps.
 
     ``values`` are those of all shared nodes, ``counts`` and ``exposures`` the averages M and Q of
-    what they heard. Invariant: after any number of steps these depend on the network, the pace, the
-    seed and the minibatches, in their order, alone.
+    what they received. Invariant: after any number of steps these depend only on the network, the
+    pace, the seed and the ordered minibatches.
     """
 
     network: Network
@@ -307,8 +310,8 @@ class Learner:
         return len(self.values) == len(self.roles.shared)
 
     def begin(self, data: Mapping[str, Any], scale: float, sweeps: int) -> None:
-        """The first values: those of a Gibbs chain on some rows, ``scale`` times as many of which
-        there are in all, after some sweeps; and what its rows say."""
+        """The first values: those of a Gibbs chain on some rows after some sweeps, and the evidence
+        of its rows. There are ``scale`` times as many rows in all."""
         chain = Chain.of_data(self.network, data, self.seed, executor=self.executor).sweep(sweeps)
         found = chain.select(self.roles.shared)
         self.values = {n: np.array(found[n], order="C") for n in self.roles.shared}
@@ -337,22 +340,22 @@ class Learner:
         means[name] = new if old is None else old + size * (new - old)
 
     def eta(self, name: str) -> Any:
-        """The concentration of proportions: a number, or an array beside them."""
+        """The concentration of proportions: a number, or an array aligned with them."""
         node: Any = self.network[name]
         slot = node.concentration
         assert isinstance(slot, Constant)
         return slot.value
 
     def mean(self, name: str) -> Array:
-        """(η + M) / Σ (η + M) for proportions; of other nodes the value."""
+        """(η + M) / Σ (η + M) for proportions; the value for other nodes."""
         if name not in self.roles.proportions:
             return self.values[name]
         shape = self.eta(name) + self.counts[name]
         return np.asarray(shape / shape.sum(axis=-1, keepdims=True))
 
     def draw(self, names: Iterable[str]) -> dict[str, Array]:
-        """A draw given (M, Q): φ_k ~ Dir(η + M_k), of other nodes the value. The values of φ a few
-        short steps apart would be alike; these have only M in common."""
+        """A draw given (M, Q): φ_k ~ Dir(η + M_k), the value for other nodes. Values of φ a few
+        short steps apart would be similar; these draws have only M in common."""
         key = stream_key(self.seed, word_of("minibatch draw"), self.steps)
         found = {}
         for name in names:
@@ -380,7 +383,7 @@ class Learner:
         self.values[name] = moved.reshape(value.shape)
 
     def _draw_above(self, network: Network, key: int) -> None:
-        """One sweep of the network of the positive numbers, given M, as whole numbers, and Q."""
+        """One sweep of the network of the positive numbers, given Q and M, rounded to integers."""
         received = self.roles.received
         data = {}
         for name in received:

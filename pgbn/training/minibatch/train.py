@@ -45,18 +45,18 @@ TABLES = ("values", "counts", "exposures")  # of a learner
 Array = NDArray[np.float64]
 
 
-# ---- the order in which rows are read: shuffled, by the seed alone, and from any place on -------
+# ---- the order in which rows are read: shuffled, by the seed alone, from any position -------
 #
-# An epoch has every row once. Its blocks come in a random order, some of them are in memory at a
-# time, and the rows of these are shuffled together: a corpus larger than memory is read block by
-# block, and each block once an epoch. One epoch follows the other without a gap, and minibatch i
-# has the rows i·n to (i + 1)·n − 1 of this sequence.
+# An epoch has every row once. Its blocks come in a random order; some of them are in memory at a
+# time, and their rows are shuffled together. So a corpus larger than memory is read block by block,
+# and each block once an epoch. Epochs follow each other without a gap, and minibatch i has the rows
+# i·n to (i + 1)·n − 1 of this sequence.
 
 TOGETHER = 8  # blocks that are in memory at a time
 
 
 def shuffled(count: int, *words: int) -> NDArray[np.int64]:
-    """A random order of 0, …, count − 1, the one of these words."""
+    """A random order of 0, …, count − 1, determined by the words."""
     key = np.uint64(stream_key(*words))
     with np.errstate(over="ignore"):
         word = key + np.uint64(0x9E3779B97F4A7C15) * np.arange(1, count + 1, dtype=np.uint64)
@@ -105,8 +105,9 @@ def _length(corpus: Corpus, number: int) -> int:
 
 @dataclass(frozen=True)
 class MinibatchEvent:
-    """The end of a step: number ``step`` of ``steps``, ``seconds`` after the start; ``perplexity``
-    of the held-out documents if it was computed after this step; the ``learner`` itself."""
+    """The end of a step: number ``step`` of ``steps``, ``seconds`` after the start. ``perplexity``
+    is that of the held-out documents, if this step computed it; ``learner`` is the learner
+    itself."""
 
     step: int
     steps: int
@@ -145,15 +146,15 @@ def train_minibatch(
     `pgbn.Corpus` or documents × terms: stochastic-gradient MCMC with topic-layer-adaptive steps
     (docs/howto/minibatch.md says what is approximate).
 
-    It begins with Gibbs sampling of the first 4,096 documents. Each of the ``steps`` runs
-    ``local_burn_in`` + ``local_samples`` sweeps over a minibatch, and moves what all documents
-    share by ε_i = ``first_step`` · (1 + i/``delay``)^−``decay``. Means of Φ and r are over
-    the last ``collect`` steps (the last half), of which ``keep_draws`` draws are kept. Widths stay
-    as they are. Layers above the first take their steps T times in a sweep of T layers.
+    Training starts with Gibbs sampling of the first 4,096 documents. Each of the ``steps`` runs
+    ``local_burn_in`` + ``local_samples`` sweeps over a minibatch, and moves the parameters that all
+    documents share by ε_i = ``first_step`` · (1 + i/``delay``)^−``decay``. Means of Φ and r are
+    over the last ``collect`` steps (the last half), of which ``keep_draws`` draws are kept. Widths
+    do not change. Layers above the first take their steps T times in a sweep of T layers.
     ``held_out`` are documents whose perplexity (half of the tokens of each are seen) is shown and
-    noted in ``traces`` every ``show_every`` steps. ``callback`` gets a `MinibatchEvent` after
-    each step. With ``save``, a folder, a checkpoint is written every ``minutes`` minutes, and the
-    result at the end: the same call goes on from there, with the same bits.
+    recorded in ``traces`` every ``show_every`` steps. ``callback`` receives a `MinibatchEvent`
+    after each step. With ``save``, a folder, a checkpoint is written every ``minutes`` minutes, and
+    the result at the end: the same call continues from there, bit-identically.
     """
     found = budgets("widths", widths, 1)
     each = (found,) if isinstance(found, int) else found
@@ -167,7 +168,7 @@ def train_minibatch(
     check_callback(callback)
     corpus = as_corpus(X, link)
     if not corpus.total:
-        notify("X has no counts: all cells are 0, and what is trained is the prior")
+        notify("X has no counts: all cells are 0, so training samples the prior")
     if held_out is not None:
         held_out = _check_held_out(held_out, link, corpus)
     run = _Run(
@@ -202,7 +203,8 @@ def as_corpus(X: Any, link: str) -> Corpus:
 
 
 def _check_held_out(X: Any, link: str, corpus: Corpus) -> sp.csr_array:
-    """Documents × the same terms, with counts: before the training, which may take long."""
+    """Documents over the same terms, with counts; they are checked before the training, which may
+    take long."""
     cells = read_array(observed_node(link, "held_out"), X, imputed=False)
     if corpus.vocabulary is not None:
         same_labels("held_out", cells.labels, {cells.dims[-1]: corpus.vocabulary}, "X")
@@ -216,8 +218,8 @@ def _check_held_out(X: Any, link: str, corpus: Corpus) -> sp.csr_array:
 
 @dataclass
 class _Run:
-    """A training: what was asked for, its learner, and what is collected of it. ``rows`` are the
-    steps after which the perplexity of ``held_out`` documents was noted, with it."""
+    """A training: its settings, its learner, and what it has collected. ``rows`` are steps with the
+    perplexity of the ``held_out`` documents after each."""
 
     model: Settings
     pace: Pace
@@ -242,14 +244,14 @@ class _Run:
         self.size = min(self.batch_size, self.corpus.shape[0])
 
     def content(self) -> dict[str, Any]:
-        """What was asked for, as JSON, to be compared; and what tells other data."""
+        """The settings as JSON, for comparison, with a digest that identifies the data."""
         own = {name: getattr(self, name) for name in ("batch_size", "steps", "collect",
                                                       "keep_draws")}  # fmt: skip
         data = [*self.corpus.shape, self.corpus.entries, self.corpus.total]
         return {"model": self.model.content(), "pace": asdict(self.pace), **own, "data": data}
 
     def go(self, runner: Runner | None = None) -> TrainedNetwork:
-        """All steps, or those that are left of a training that was stopped."""
+        """Run all steps, or the remaining ones of a training that was stopped."""
         learner, total, begun = self.learner, self.steps, time.monotonic()
         if runner is not None and runner.committed:
             restore(runner, self)
@@ -274,7 +276,7 @@ class _Run:
                 if stop.requested:
                     raise stop.interrupted(
                         f"stopped after step {learner.steps} of {total}"
-                        + (" and saved; the same call goes on" if runner is not None else "")
+                        + (" and saved; the same call continues" if runner is not None else "")
                     )
             result = self._result(local)
             if runner is not None:
@@ -295,7 +297,7 @@ class _Run:
             self.means.draws.append(learner.draw(self.names))
 
     def _watch(self, local: Local) -> float | None:
-        """The perplexity of documents that are not trained on, now and then."""
+        """The perplexity of documents that are not in the training, every few steps."""
         step, found = self.learner.steps, None
         if step % self.show_every and step != self.steps:
             return None
@@ -327,8 +329,8 @@ def network_of(
     samples: int = 1,
     vocabulary: Sequence[str] | None = None,
 ) -> TrainedNetwork:
-    """With means over some samples, or those of now; rates and weights are of the last minibatch,
-    of whose rows there are ``scale`` times as many in all."""
+    """The network with means over some samples, or with the current values. Rates and weights are
+    of the last minibatch; there are ``scale`` times as many rows in all."""
     if means is None:
         means = Means({name: learner.mean(name) for name in kept_nodes(learner.network)})
     found = trained_at(local.chain, means, samples, Trace(0), model)
@@ -344,9 +346,9 @@ def network_of(
 
 @dataclass
 class Arriving:
-    """A learner of a belief network for documents that arrive one batch after another; nobody knows
-    how many there will be. Of those ``seen`` so far, N, the new ones are a minibatch: what they say
-    counts N/n times; ``size`` of them at most are one. The first batch is sampled by Gibbs."""
+    """A learner of a belief network for documents that arrive in batches, of unknown number. The
+    new documents are a minibatch of the N documents ``seen`` so far, so their evidence counts N/n
+    times. A minibatch has at most ``size`` documents. The first batch is sampled by Gibbs."""
 
     learner: Learner
     model: Settings
@@ -354,7 +356,7 @@ class Arriving:
     seen: int = 0
 
     def learn(self, X: sp.csr_array) -> TrainedNetwork:
-        """The network after some documents more."""
+        """The network after some more documents."""
         observed, local = self.learner.network.observed[0], None
         self.seen += X.shape[0]
         if not self.learner.has_begun:
@@ -387,8 +389,8 @@ def commit(runner: Runner, run: _Run) -> None:
 
 
 def restore(runner: Runner, run: _Run) -> None:
-    """Put a training where its last checkpoint was taken. Nothing in it is believed: names, shapes
-    and values are those that a learner has after so many steps."""
+    """Put a training where its last checkpoint was taken. Nothing in it is trusted: names, shapes
+    and values must be those of a learner after that many steps."""
 
     def read(body: Mapping[str, Any], files: Files) -> None:
         place, arrays, learner = runner.resume(), files("state"), run.learner
@@ -434,8 +436,8 @@ def _check_values(
     sizes: Mapping[str, int],
     possible: bool = True,
 ) -> None:
-    """Floats of these nodes and no others, with their dims; their values are ``possible`` ones, or
-    at least those of counts."""
+    """Check that there are floats of exactly these nodes, with their dims. Their values satisfy
+    ``possible``, or else are in the range of counts."""
     if set(arrays) != set(names):
         raise StorageError(f"damaged: {what} of {sorted(arrays)}, not of {sorted(names)}")
     check_shapes(f"damaged: {what}", network, arrays, sizes)
@@ -443,7 +445,7 @@ def _check_values(
         node: Any = network[name]
         complaint = node.refuses(array) if possible else None
         if array.dtype != np.float64 or not ((array >= 0) & (array <= LARGEST)).all() or complaint:
-            why = complaint or f"has values that are none, or above {LARGEST:g}"
+            why = complaint or f"has values that are not counts, or are above {LARGEST:g}"
             raise StorageError(f"damaged: {what}: {name} {why}")
 
 
@@ -451,6 +453,6 @@ register_unloadable(
     KIND,
     lambda path: (
         "a training on minibatches that has not ended; call pgbn.train_minibatch again with the "
-        f"same arguments and save={str(path)!r}: it goes on"
+        f"same arguments and save={str(path)!r}: it continues"
     ),
 )

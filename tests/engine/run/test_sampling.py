@@ -321,7 +321,7 @@ def test_files_that_are_gone(tmp_path: Path) -> None:
     (tmp_path / groups["state/1"]).unlink()
     advance(store, at, 1)
     with pytest.raises(
-        pgbn.StorageError, match=rf"{groups['state/1']} of this run is gone.*resume"
+        pgbn.StorageError, match=rf"{groups['state/1']} of this run is missing.*resume"
     ):
         store.commit(at)
 
