@@ -1,6 +1,6 @@
 """The command ``pgbn``: fit, sample, resume and use networks without writing Python.
 
-A command imports what it needs when it runs, so that the help is there at once.
+A command imports its modules when it runs, so that the help appears at once.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
     help="Deep Bayesian models of counts: topics of topics, from texts or count matrices.\n\n"
-    "Begin with: pgbn demo\n\n"
+    "Start with: pgbn demo\n\n"
     "Anywhere on the line: --json prints results as JSON, --debug shows tracebacks. Exit codes: 0 "
     "done, 1 failed, 2 wrong usage or options; stopped by Ctrl-C 130, SIGTERM 143, SIGHUP 129 "
-    "(pgbn resume goes on).",
+    "(pgbn resume continues).",
 )
 
 _COMMANDS: dict[str, Callable[..., None]] = {
@@ -61,7 +61,7 @@ def run_command(arguments: Sequence[str]) -> int:
     return guarded(lambda: _run(words), output)
 
 
-# What other programs call the number of topics.
+# The names of the number of topics in other programs.
 _TOPICS = ("--k", "-k", "--topics", "--num-topics", "--n-topics", "--n-components", "--ntopics")
 
 
@@ -69,15 +69,15 @@ def _run(words: Sequence[str]) -> Any:
     asked = next((w for w in words if w.partition("=")[0].replace("_", "-") in _TOPICS), None)
     if asked is not None and words[0] in ("fit", "demo"):
         raise typer.BadParameter(
-            f"{asked.partition('=')[0]} is no option of pgbn {words[0]}; the number of topics, at "
-            "most, is --max-width 100, or --max-width 100,30,10 with one number for each layer"
+            f"{asked.partition('=')[0]} is not an option of pgbn {words[0]}; the number of topics, "
+            "at most, is --max-width 100, or --max-width 100,30,10 with one number for each layer"
         )
     _check_given(words)
     return _parser()(list(words), prog_name="pgbn", standalone_mode=False)
 
 
 def _check_given(words: Sequence[str]) -> None:
-    """Refuse an empty word, which as a path would be the folder that one happens to be in."""
+    """Reject an empty word, which as a path would mean the current folder."""
     for before, word in zip(("", *words), words, strict=False):
         attached = word.startswith("--") and word.endswith("=")
         option = word[:-1] if attached else before
@@ -90,7 +90,7 @@ def _check_given(words: Sequence[str]) -> None:
 
 @cache
 def _parser() -> Any:
-    """The commands with all their options; to build them takes longer than most commands do."""
+    """The commands with all their options; building them takes longer than most commands."""
     return get_command(app)
 
 
@@ -116,7 +116,7 @@ def _options(
     versions: Annotated[
         bool,
         typer.Option("--versions", callback=_versions, is_eager=True,
-                     help="Print what a report of a bug needs: versions, machine, threads."),
+                     help="Print the facts for a bug report: versions, machine, threads."),
     ] = False,
 ) -> None:  # fmt: skip
     pass

@@ -1,4 +1,4 @@
-"""What the commands share: tables, JSON, files, errors and exit codes."""
+"""Functions that the commands share: tables, JSON, files, errors and exit codes."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ OK, FAILED, USAGE, INTERRUPTED, CLOSED = 0, 1, 2, 130, 141
 
 
 class Output:
-    """Where results go: text for people, or one JSON document with ``--json``."""
+    """The output of results: text for people, or one JSON document with ``--json``."""
 
     def __init__(self) -> None:
         self.json = self.debug = False
 
     def say(self, text: object) -> None:
-        """A line of a result, with nothing in it that would command a terminal."""
+        """A line of a result, without control characters for the terminal."""
         print(printable(text))
 
     def result(self, document: Any, text: Callable[[], None]) -> None:
-        """Print a result in the form that was asked for."""
+        """Print a result in the requested form."""
         if self.json:
             shown = json.dumps(document, ensure_ascii=False, default=_plain)
             if "NaN" in shown or "Infinity" in shown:  # perhaps not JSON
@@ -48,7 +48,7 @@ class Output:
             text()
 
     def note(self, text: str) -> None:
-        """Something for people that is not a result: if nobody can read it, the work goes on."""
+        """Print a message that is not a result; the work continues if it cannot be printed."""
         if _is_gone(sys.stderr):  # `print` would put it among the results
             return
         try:
@@ -57,8 +57,8 @@ class Output:
             _discard(sys.stderr)
 
     def table(self, title: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-        """A table: all columns but the last to the right, two spaces apart. Each row is one line,
-        for other programs too."""
+        """A table: all columns but the last are aligned to the right, two spaces apart. Each row is
+        one line, so that other programs can read it."""
         cells = [[printable(cell, one_line=True) for cell in row] for row in (columns, *rows)]
         widths = [max(map(len, column)) for column in zip(*cells, strict=True)][:-1]
         self.say(title)
@@ -79,15 +79,15 @@ def _plain(value: Any) -> Any:
 
 
 def _unknown(constant: str) -> None:
-    """What is not a number is null in JSON."""
+    """NaN is null in JSON."""
 
 
 def guarded(run: Callable[[], Any], output: Output) -> int:
     """Run a command: errors in one line, and the exit code. Results that could not be written are
-    an error, also where there is no standard output at all."""
+    an error, also if there is no standard output at all."""
     if _is_gone(sys.stdout):
         sys.stdout = _NoOutput()
-    for stream in (sys.stdout, sys.stderr):  # half a character in a text must not stop a listing
+    for stream in (sys.stdout, sys.stderr):  # a lone surrogate in a text must not stop a listing
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
     with warnings.catch_warnings():
@@ -99,7 +99,7 @@ def guarded(run: Callable[[], Any], output: Output) -> int:
         except BrokenPipeError:  # the reader of our output has seen enough
             _discard(sys.stdout)
             return CLOSED
-        except SystemExit as end:  # what typer makes of it, with the code of a failure
+        except SystemExit as end:  # typer's own exit, with the code of a failure
             if not isinstance(end.__context__, BrokenPipeError):
                 raise
             return CLOSED
@@ -109,7 +109,7 @@ def guarded(run: Callable[[], Any], output: Output) -> int:
             code = _complain(error, output)
             try:
                 sys.stdout.flush()
-            except OSError:  # a full disk: what is left in the buffer cannot be written
+            except OSError:  # a full disk: the rest of the buffer cannot be written
                 _discard(sys.stdout)
             return code
         except KeyboardInterrupt:
@@ -119,19 +119,19 @@ def guarded(run: Callable[[], Any], output: Output) -> int:
             if type(error).__name__ == "Abort":  # how older versions of typer pass Ctrl-C on
                 if not isinstance(error.__cause__, EOFError):
                     return INTERRUPTED
-                error = error.__cause__  # of a file that we read: no command asks a question
+                error = error.__cause__  # from a file that is read: no command asks a question
             if output.debug:
                 raise error
             return _complain(error, output)
 
 
 def _is_gone(stream: TextIO | None) -> bool:
-    """Whether there is no such stream: closed, or never there, as under pythonw."""
+    """Whether a stream is missing: closed, or never there, as under pythonw."""
     return stream is None or stream.closed
 
 
 class _NoOutput(io.TextIOBase):
-    """In the place of a standard output that is not there: nothing is lost in silence."""
+    """A substitute for a missing standard output: no output is lost silently."""
 
     encoding = "utf-8"
 
@@ -140,14 +140,15 @@ class _NoOutput(io.TextIOBase):
 
 
 def _discard(stream: TextIO | None) -> None:
-    """Write the rest to nowhere, so that Python does not complain when it closes the stream."""
+    """Discard the rest, so that Python does not complain when it closes the stream."""
     with suppress(OSError, ValueError, AttributeError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())  # type: ignore[union-attr]
 
 
 @contextmanager
 def interruptible() -> Iterator[None]:
-    """A training says by itself how to go on after a signal; the exit code tells which."""
+    """Exit after a signal; the training prints how to continue, and the exit code identifies the
+    signal."""
     from pgbn.storage.stopping import Interrupted
 
     try:
@@ -159,8 +160,8 @@ def interruptible() -> Iterator[None]:
 
 @contextmanager
 def wrong_usage(option: str | None = None) -> Iterator[None]:
-    """What the library's own checks say of an option is wrong usage, with its exit code; the
-    ``option`` is named where they do not name it."""
+    """Report a failed check of an option as wrong usage, with its exit code. The ``option`` is
+    named if the error does not name it."""
     try:
         yield
     except PgbnError as error:
@@ -168,7 +169,7 @@ def wrong_usage(option: str | None = None) -> Iterator[None]:
 
 
 def as_options(sentence: str) -> str:
-    """A sentence that names arguments of Python, with the options of the command line."""
+    """Replace the arguments of Python in a sentence by the options of the command line."""
     names = r"\b(max_width|burn_in|keep_draws|stop_words|max_df|min_df|(collect|eta|depth)(?==))\b"
     return re.sub(names, lambda found: "--" + found[0].replace("_", "-"), sentence)
 
@@ -183,7 +184,7 @@ def _complain(error: Exception, output: Output) -> int:
         message = f"{type(error).__name__}: {message} (a bug? --debug shows where)"
     line = " ".join(message.split())
     if output.json:
-        with suppress(OSError):  # the error may be that nothing can be printed
+        with suppress(OSError):  # the error may be that printing fails
             print(printable(json.dumps({"error": line}, ensure_ascii=False)), flush=True)
     output.note(f"pgbn: {line}")
     return USAGE if usage else FAILED
@@ -218,7 +219,7 @@ def check_target(to: Path | None, *endings: str) -> None:
 
 @contextmanager
 def cannot_write(to: Path) -> Iterator[None]:
-    """What the system says of a file that is being written, with its name."""
+    """Report a system error while a file is written, with its name."""
     try:
         yield
     except OSError as error:
@@ -257,9 +258,9 @@ def give_table(
     facts: Mapping[str, Any],
     said: str,
 ) -> None:
-    """A table with a line for each row: on the standard output (as JSON, ``keys`` are those of a
-    row), as a .csv file, or its ``arrays`` as a .npy or .npz file. Of a file the command prints
-    ``facts`` as JSON, or what is ``said``."""
+    """Output a table with a line for each row: on the standard output (as JSON, ``keys`` are those
+    of a row), as a .csv file, or its ``arrays`` as a .npy or .npz file. After writing a file, the
+    command prints ``facts`` as JSON, or the text ``said``."""
     if to is None:
         name, row = keys
         rows = [{name: n, row: each} for n, each in zip(labels, values, strict=True)]
@@ -288,7 +289,7 @@ CsvFile = Annotated[Path | None, typer.Option(
 
 
 def save_result(to: Path, columns: Sequence[str], rows: Sequence[Sequence[Any]], what: str) -> None:
-    """The rows of a result as a CSV file, and a line that says so; ``what`` names them."""
+    """Write the rows of a result as a CSV file, and print a line about it; ``what`` names them."""
     with cannot_write(to):
         save_rows(to, columns, rows)
     facts = {"output": str(to), what: len(rows)}
@@ -298,8 +299,8 @@ def save_result(to: Path, columns: Sequence[str], rows: Sequence[Sequence[Any]],
 def print_table(
     values: NDArray[Any], columns: Sequence[str], labels: Sequence[str], head: str
 ) -> None:
-    """The table on the standard output: names as they are for a file or a program, and harmless
-    for a terminal."""
+    """Print the table on the standard output. Names are unchanged for a file or a program, and
+    without control characters for a terminal."""
     if sys.stdout.isatty():
         columns, labels = (
             [printable(name, one_line=True) for name in names] for names in (columns, labels)

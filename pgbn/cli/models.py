@@ -1,6 +1,6 @@
-"""Saved models, runs and networks, and new documents for them, as the commands use them.
+"""Saved models, runs and networks, and new documents for them, for the commands.
 
-It imports what a model needs: commands import it when they run.
+It imports the modules of a model, so commands import it when they run.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from pgbn.training.trained import TrainedNetwork, is_belief, unwrapped
 
 
 class Model:
-    """A saved model as the commands use it."""
+    """A saved model for the commands."""
 
     def __init__(self, path: Path, saved: Saved) -> None:
         self.path, self.saved = path, saved
@@ -56,18 +56,18 @@ def open_draws(path: Path) -> tuple[Draws, Network]:
             f"{path}: holds a {saved.kind}; this command needs a run of pgbn sample or net.sample"
         )
     if saved.object.network is None:
-        raise DataError(f"{path}: these draws do not tell which network they are of; sample again")
+        raise DataError(f"{path}: these draws do not contain their network; sample again")
     return saved.object, saved.object.network
 
 
 def read_network(path: Path) -> Network:
-    """A network: of a JSON file, or of whatever is saved in a folder."""
+    """A network: from a JSON file, or from anything that is saved in a folder."""
     if path.suffix == ".json" and path.name != MANIFEST and not path.is_dir():
         try:
             check_regular(path, LARGEST_MANIFEST)
             return Network.from_json(path.read_text("utf-8-sig"))
         except FileNotFoundError:
-            raise DataError(f"{path}: no such file; net.to_json() is what goes into it") from None
+            raise DataError(f"{path}: no such file; write net.to_json() into it") from None
         except UnicodeDecodeError:
             raise not_in(path, "utf-8", "not a network in JSON; save it as utf-8") from None
         except StorageError:

@@ -20,7 +20,7 @@ from pgbn.storage.stop_words import LANGUAGES, is_language, language_named, stop
 
 
 def checked_by(check: Callable[[Any], object]) -> Callable[[Any], Any]:
-    """An option that one of the library's own checks reads, before the command begins."""
+    """An option that is parsed by one of the library's own checks, before the command runs."""
 
     def read(value: Any) -> Any:
         with wrong_usage():
@@ -36,13 +36,13 @@ def one_of(*allowed: str, table: Callable[[], Iterable[str]] | None = None) -> C
     def check(value: str | None) -> None:
         known = allowed if table is None or value is None else tuple(table())
         if value is not None and value not in known:
-            raise DataError(f"{value!r} is none of the choices.{did_you_mean(value, known)}")
+            raise DataError(f"{value!r} is not one of the choices.{did_you_mean(value, known)}")
 
     return checked_by(check)
 
 
 def between(value: float, least: float, most: float) -> None:
-    """Which "nan" is not, though typer's ``min`` and ``max`` let it pass."""
+    """Check a range; "nan" fails here, although it passes typer's ``min`` and ``max``."""
     if not least < value < most:
         raise DataError(f"{value:g} does not lie between {least:g} and {most:g}.")
 
@@ -63,7 +63,7 @@ def _pattern(value: str | None) -> None:
     try:
         groups = re.compile(value or "").groups
     except (re.error, OverflowError, RecursionError) as error:
-        raise DataError(f"{value!r} is no regular expression: {error}.") from None
+        raise DataError(f"{value!r} is not a regular expression: {error}.") from None
     if groups > 1:
         raise DataError(f"{value!r} has {groups} groups; write (?:…) for all but one, the term.")
 
@@ -80,18 +80,18 @@ def layer_numbers(name: str, text: str, kind: type) -> Any:
 
 
 def _share(name: str, text: str) -> int | float:
-    """Of documents: "5" is a number of them, "0.5" a share."""
+    """A limit of documents: "5" is a number of them, "0.5" a fraction."""
     try:
         value = int(text) if text.isdigit() else float(text)
     except ValueError:
         raise DataError(f"--{name} {text!r}: give a number, such as 5 or 0.5") from None
     if not (value >= 1 if isinstance(value, int) else 0 <= value <= 1):
         raise DataError(
-            f"--{name} {text}: give a number of documents from 1 on, or a share of them from 0.0 "
-            "to 1.0"
+            f"--{name} {text}: give a number of documents from 1 on, or a fraction of them from "
+            "0.0 to 1.0"
         )
     if name == "max-df" and not value:
-        raise DataError(f"--{name} {text} leaves out all terms; give a share above 0, such as 0.5")
+        raise DataError(f"--{name} {text} omits all terms; give a fraction above 0, such as 0.5")
     return value
 
 
@@ -107,7 +107,7 @@ def _stop_words(text: str) -> str | list[str] | None:
         raise DataError(f"--stop-words {text}: there is no such file, and no list of that name; "
                         f"give none, a file of words, or one of {LANGUAGES}")  # fmt: skip
     language = language_named(text)
-    stop_words_of(language)  # that the list can be had is known before anything is read
+    stop_words_of(language)  # fail before anything is read if there is no list
     return language
 
 
@@ -121,7 +121,7 @@ Data = Annotated[Path, typer.Argument(
     show_default=False)]  # fmt: skip
 Format = Annotated[str | None, typer.Option(
     callback=one_of(*_FORMATS),
-    help=f"The kind of data, if the name does not tell: {', '.join(_FORMATS)}.")]  # fmt: skip
+    help=f"The kind of data, if the name does not say: {', '.join(_FORMATS)}.")]  # fmt: skip
 Column = Annotated[
     str, typer.Option(help="The column (field) of the texts in a CSV or JSONL file.")
 ]
@@ -165,7 +165,7 @@ class Reading:
 
 @dataclass(frozen=True)
 class Sampling:
-    """How the hidden units of new documents are sampled."""
+    """How the topic weights of new documents are sampled."""
 
     burn_in: BurnIn = 100
     samples: Samples = 100
@@ -179,10 +179,10 @@ class Counting:
 
     min_df: Annotated[
         str,
-        typer.Option(help="Leave out terms in fewer documents; a number, or a share below 1."),
+        typer.Option(help="Omit terms in fewer documents; a number, or a fraction below 1."),
     ] = "2"
-    max_df: Annotated[str, typer.Option(help="Leave out terms in more documents.")] = "0.5"
-    max_features: Annotated[int | None, typer.Option(min=1, help="Keep so many terms.")] = None
+    max_df: Annotated[str, typer.Option(help="Omit terms in more documents.")] = "0.5"
+    max_features: Annotated[int | None, typer.Option(min=1, help="How many terms to keep.")] = None
     stop_words: Annotated[
         str,
         typer.Option(
@@ -190,11 +190,11 @@ class Counting:
         ),
     ] = "english"
     token_pattern: Pattern = None
-    ngrams: Annotated[int, typer.Option(min=1, help="Also count phrases of so many words.")] = 1
+    ngrams: Annotated[int, typer.Option(min=1, help="Also count phrases of this many words.")] = 1
     keep_case: Annotated[bool, typer.Option(help="Do not turn texts to lower case.")] = False
 
     def options(self) -> dict[str, Any]:
-        """The same as `pgbn.corpus.read_corpus` takes them."""
+        """The options as arguments of `pgbn.corpus.read_corpus`."""
         return {
             "min_df": _share("min-df", self.min_df),
             "max_df": _share("max-df", self.max_df),
@@ -206,17 +206,15 @@ class Counting:
         }
 
     def refuse_for_counts(self, data: Path) -> None:
-        """Refuse what would do nothing: there are counts already."""
+        """Reject options that would do nothing, since there are counts already."""
         for field in fields(self):
             if getattr(self, field.name) != field.default:
                 option = field.name.replace("_", "-")
-                raise DataError(
-                    f"--{option}: only for texts, but {data} holds counts; leave it out"
-                )
+                raise DataError(f"--{option}: only for texts, but {data} holds counts; omit it")
 
 
 def in_groups(command: Callable[..., None]) -> Callable[..., None]:
-    """A command that takes groups of options, as typer wants it: option by option."""
+    """Expand the groups of options of a command into single options, as typer needs them."""
     groups: dict[str, Any] = {}
     parameters: list[Parameter] = []
     hints = get_type_hints(command, include_extras=True)

@@ -47,24 +47,24 @@ def explain_command(
 
 def report_command(
     models: Annotated[list[Path], typer.Argument(
-        help="The folder of a saved model or run; of several, if they are models that are chains "
+        help="The folder of a saved model or run; several, if they are models that are chains "
         "with different seeds.",
         show_default=False)],
     to: Annotated[Path, typer.Option("--output", "-o", help="The HTML file.")] = Path(
         "report.html"
     ),
     title: Annotated[str | None, typer.Option(help="The title of the page.")] = None,
-    held_out: Annotated[Path | None, typer.Option(help="Other documents: the page tells how well "
+    held_out: Annotated[Path | None, typer.Option(help="Other documents: the page shows how well "
                                                   "each number of layers predicts them.")] = None,
     *,
     reading: Reading,
 ) -> None:  # fmt: skip
     """Write an HTML page about a model or a run.
 
-    It holds all that it needs. Texts, dates and classes of the documents are shown if pgbn fit
-    kept them (--text, --date, --class).
+    The page contains everything that it needs. Texts, dates and classes of the documents are shown
+    if pgbn fit kept them (--text, --date, --class).
 
-    Of several chains (the same data and options, other seeds) it shows the topics of the first,
+    For several chains (the same data and options, other seeds) it shows the topics of the first,
     and R-hat and the effective sample size of all.
 
     Examples:
@@ -92,9 +92,9 @@ def report_command(
     topics = all(is_belief(each.object) for each in saved)
     if held_out is None and reading != Reading():
         raise DataError("--format, --column, --label, --encoding and --terms say how --held-out is "
-                        "read; leave them out, or give it")  # fmt: skip
+                        "read; omit them, or give it")  # fmt: skip
     if held_out is not None and not topics:
-        raise DataError(f"--held-out {held_out}: only for topic models; leave it out")
+        raise DataError(f"--held-out {held_out}: only for topic models; omit it")
     if topics:
         opened = [Model(path, each) for path, each in zip(models, saved, strict=True)]
         others = None if held_out is None else read_for(opened[0], held_out, reading)[1]
@@ -121,7 +121,7 @@ def report_command(
 
 
 def _any_network(folders: list[Path], saved: list[Saved], title: str | None) -> ReportData:
-    """What a report shows of a run, or of a network that was trained of a family of its own."""
+    """The data of a report about a run, or about a trained network with its own family."""
     from pgbn.cli.models import Model, open_draws
     from pgbn.engine.run.draws import Draws
     from pgbn.report import report_data
@@ -129,7 +129,7 @@ def _any_network(folders: list[Path], saved: list[Saved], title: str | None) -> 
 
     first, network = saved[0].object, unwrapped(saved[0].object)
     if not isinstance(first, Draws) and not isinstance(network, TrainedNetwork):
-        Model(folders[0], saved[0])  # says what it holds
+        Model(folders[0], saved[0])  # raises an error that names the content
     if len(folders) > 1:
         raise DataError(
             f"{', '.join(map(str, folders))}: a report is of one run, which has all its chains "
@@ -145,7 +145,7 @@ def _any_network(folders: list[Path], saved: list[Saved], title: str | None) -> 
 
 def _judgement(series: Series) -> str:
     if not isfinite(series.ess):
-        return f"{series.name}: too few sweeps to tell R-hat; run longer"
+        return f"{series.name}: too few sweeps for R-hat; run longer"
     verdict = "" if series.verdict == "mixed" else f"; {series.verdict}"
     return (
         f"{series.name}: R-hat {series.rhat:.3f}, effective sample size {series.ess:.0f}{verdict}"
@@ -159,8 +159,8 @@ def page_data(
     title: str | None,
     held_out: Any = None,
 ) -> ReportData:
-    """What a report shows of saved models, which are chains of one, and what was saved with them;
-    ``texts``, if given, are not looked for there."""
+    """The data of a report about saved models, which are chains of one model, and what was saved
+    with them. ``texts``, if given, replace the saved ones."""
     from pgbn.report import report_data
 
     first = models[0]
@@ -190,7 +190,7 @@ def page_data(
 
 
 def _pattern_of(record: dict[str, Any], where: Path) -> str | None:
-    """What a term looks like; a page can be read without it."""
+    """The pattern of a term; a page can be read without it."""
     from pgbn.storage.tokens import is_quick
 
     pattern = record.get("vectorizer", {}).get("token_pattern")
@@ -206,24 +206,24 @@ def _pattern_of(record: dict[str, Any], where: Path) -> str | None:
 
 
 def _title(record: dict[str, Any]) -> str:
-    """The name of the data; where it is not known, the page has a title of its own."""
+    """A title with the name of the data; the page has its own title if the name is unknown."""
     name = Path(str(record.get("data", ""))).name
     return f"Topics in {name}" if name else ""
 
 
 def _arguments(model: Model) -> dict[str, Any]:
-    """What a model was trained with; older versions did not write down what was left out."""
+    """The arguments of a training; older versions did not write the defaults."""
     from pgbn.training.settings import Settings
 
     written = dict(model.saved.record.get("arguments", {}))
     try:
         return Settings.from_content(written).content()
-    except (PgbnError, TypeError):  # a record that somebody else has written
+    except (PgbnError, TypeError):  # a record from elsewhere
         return written
 
 
 def _check_chains(one: Model, two: Model) -> None:
-    """Chains can be compared if nothing but their seeds is different."""
+    """Check that chains differ only in their seeds, so that they can be compared."""
     if one.vocabulary != two.vocabulary or one.saved.labels != two.saved.labels:
         raise DataError(f"{two.path}: other terms or documents than {one.path}; chains share them")
     first, second = _arguments(one), _arguments(two)

@@ -38,8 +38,8 @@ def files_of(
     categories: Iterable[str] = (),
     some: bool = False,
 ) -> dict[str, Path]:
-    """The file of every observed node (with ``some``, of those that are known), and of the numbers
-    of categories, which the network may have already."""
+    """The file of every observed node (with ``some``, of the given ones), and of the numbers of
+    categories, which the network may have already."""
     found: dict[str, Path] = {}
     known = (*observed, *categories)
     for word in words:
@@ -48,7 +48,7 @@ def files_of(
             if len(observed) > 1 or (sign and not Path(word).exists()):
                 shown = " ".join(f"{each}=FILE" for each in known)
                 raise DataError(
-                    f"{word!r} is of no observed node.{did_you_mean(name, known)} Give {shown}"
+                    f"{word!r} names no observed node.{did_you_mean(name, known)} Give {shown}"
                 )
             name, file = observed[0], word
         if name in found:
@@ -86,7 +86,7 @@ def data_labels(network: Network, read: Mapping[str, Numbers]) -> Labels:
     for name, numbers in read.items():
         axes = dims_of(network, name)
         if np.ndim(numbers.values) != len(axes):
-            continue  # refused with the data, by the network
+            continue  # rejected with the data, by the network
         for dim, labels in ((axes[:1], numbers.rows), (axes[1:2], numbers.columns)):
             if dim and labels is not None and out.setdefault(dim[0], labels) != labels:
                 raise DataError(
@@ -120,8 +120,8 @@ def read_labels(words: Iterable[str], network: Network) -> Labels:
 def in_run_order(
     name: str, numbers: Numbers, axes: Sequence[str], plate: str, coords: Mapping[str, Any]
 ) -> Any:
-    """New rows of a node in the order of the run, along the dim that is not theirs: where file and
-    run have names along it, columns go by name."""
+    """New rows of a node in the order of the run along the other dim: columns are matched by name
+    if both the file and the run have names."""
     from pgbn.training.new_rows import align_terms, amount
 
     for dim, labels in zip(axes, (numbers.rows, numbers.columns), strict=False):
@@ -135,7 +135,7 @@ def in_run_order(
                             "into its order")  # fmt: skip
         matrix, columns, total = align_terms(numbers.values, len(known), labels, known, name)
         if columns:
-            notify(f"{name}: {columns} of {dim!r} with {amount(total)} that the run does not know "
+            notify(f"{name}: {columns} of {dim!r} with {amount(total)} that the run does not have "
                    "were dropped")  # fmt: skip
         return matrix
     return numbers.values
@@ -187,7 +187,7 @@ def sample_command(
     chains: Annotated[int, typer.Option(min=1, help="Chains.")] = 1,
     parallel: Annotated[int, typer.Option(min=1, help="Chains side by side.")] = 1,
     keep: Annotated[str | None, typer.Option(
-        help="The nodes whose draws are kept (phi,theta); all latent ones if left out.")] = None,
+        help="The nodes whose draws are kept (phi,theta); by default all latent ones.")] = None,
     layer1: Annotated[str, typer.Option(callback=one_of(table=_samplers), help="How the counts of "
                                         "the first layer are drawn, see Network.chain.")] = "auto",
     coords: Annotated[list[str] | None, typer.Option(
@@ -199,8 +199,8 @@ def sample_command(
 ) -> None:  # fmt: skip
     """Sample from the posterior of any network.
 
-    A checkpoint is written now and then; Ctrl-C and SIGTERM stop and save, and pgbn resume goes on.
-    Python's net.to_json() is what goes into the JSON file.
+    Checkpoints are written regularly; Ctrl-C and SIGTERM stop and save, and pgbn resume continues.
+    The JSON file is the text of net.to_json() in Python.
 
     Examples:
 
@@ -227,7 +227,7 @@ def sample_command(
         given = read_labels(coords or (), net)
     with wrong_usage("--ray"):
         executor = spread_over(ray, threads)
-    with writing(to):  # what cannot be written is known before the data are read
+    with writing(to):  # fail before the data are read if the folder cannot be written
         read = read_nodes(net, files)
         with interruptible():
             result = net.sample(
@@ -239,7 +239,7 @@ def sample_command(
 
 
 def show_run(folder: Path, draws: Draws) -> None:
-    """What a run that is done has kept."""
+    """The draws that a finished run has kept."""
     output.result(
         {"run": str(folder), "nodes": list(draws)},
         lambda: output.say(f"{draws}\nnext: pgbn report {folder}"),
@@ -251,11 +251,11 @@ def infer_command(
     data: Files,
     *,
     to: Annotated[Path | None, typer.Option("--output", "-o", help="A .csv or .npz file; CSV on "
-                                            "standard output if left out.")] = None,
-    nodes: Annotated[str | None, typer.Option(help="The nodes that are told (theta,c); all of the "
-                                              "rows if left out.")] = None,
-    rows: Annotated[str | None, typer.Option(help="The dim of the new rows; the first one of the "
-                                             "data if left out.")] = None,
+                                            "standard output by default.")] = None,
+    nodes: Annotated[str | None, typer.Option(help="The nodes to write (theta,c); by default all "
+                                              "of the rows.")] = None,
+    rows: Annotated[str | None, typer.Option(help="The dim of the new rows; by default the first "
+                                             "one of the data.")] = None,
     chain: Annotated[str, typer.Option(help="Whose draws are given: the number of a chain, from 0, "
                                        "or all.")] = "0",
     burn_in: Annotated[int, typer.Option(min=0, help="Sweeps before samples are taken.")] = 200,
@@ -264,12 +264,12 @@ def infer_command(
     seed: Seed = 0,
     threads: Threads = None,
 ) -> None:  # fmt: skip
-    """Infer what belongs to new rows of any network.
+    """Infer the nodes of new rows of any network.
 
-    Means and standard deviations are written. The nodes without the rows, such as topics, are held
-    at the draws of the run, one after another. In another chain the same topic has another number:
-    the draws of one chain are given, unless you say all. Of several observed nodes, those that are
-    not known for the new rows are left out; numbers of categories (author=FILE) are not.
+    Means and standard deviations are written. The nodes without the rows, such as topics, are fixed
+    at the draws of the run, one after another. In another chain the same topic has another number,
+    so the draws of one chain are used by default. Some observed nodes may be missing for the new
+    rows; numbers of categories (author=FILE) are required.
 
     Example:
 
@@ -309,7 +309,7 @@ def infer_command(
 
 
 def _given(run: Path, draws: Draws, held: Iterable[str], chain: str) -> dict[str, NDArray[Any]]:
-    """The draws of what new rows depend on, of one chain or of all."""
+    """The draws of the nodes on which new rows depend, of one chain or of all."""
     given: dict[str, NDArray[Any]] = {}
     for name in held:
         if name not in draws and len(draws.given.get(name, ())) == 1:
@@ -317,12 +317,12 @@ def _given(run: Path, draws: Draws, held: Iterable[str], chain: str) -> dict[str
             continue
         if name not in draws and name not in draws.given:
             raise DataError(
-                f"{run}: no draws of {name!r}, on which new rows depend, are in it; sample with "
+                f"{run}: no draws of {name!r}, on which new rows depend; sample with "
                 f"--keep {','.join(held)}"
             )
         value = draws[name] if name in draws else draws.held(name)
         if not value.shape[1]:
-            raise DataError(f"{run}: there are no draws so far; go on with pgbn resume {run}")
+            raise DataError(f"{run}: there are no draws so far; continue with pgbn resume {run}")
         numbers = [str(number) for number in range(len(value))]
         if chain not in (*numbers, "all"):
             raise typer.BadParameter(f"--chain {chain}: the run has the chains "

@@ -1,4 +1,4 @@
-"""The commands that train: demo, fit, resume, and warm, which compiles what they need."""
+"""The commands that train: demo, fit, resume, and warm, which compiles their kernels."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from pgbn.training.trained import TrainedNetwork
 
 
-# ---- what the commands say before and after -----------------------------------------------------
+# ---- messages before and after the commands -----------------------------------------------------
 
 FEW_TERMS = 20
 _CHILDREN = 3  # that are shown of a theme; one less of each topic below
@@ -49,7 +49,7 @@ _LONG = 1000, 500  # sweeps of each layer, burn-in (as in the paper) and collect
 
 
 def finished(folder: Path) -> None:
-    """What a training ended with: its widths, how its layers read, and what to know of them."""
+    """The result of a training: its widths, the quality of its layers, and warnings about them."""
     from pgbn.evaluation import layer_quality, training_advice
     from pgbn.storage.folders import open_saved
     from pgbn.training.trained import is_belief, unwrapped
@@ -78,18 +78,18 @@ def finished(folder: Path) -> None:
 
 
 def describe(corpus: Corpus) -> None:
-    """The size of a corpus, and whether too much was left out of it."""
+    """The size of a corpus, and a note if too many terms were omitted."""
     documents, terms = corpus.shape
     output.note(f"documents: {documents}, terms: {terms}, total count: {corpus.total:.10g}")
     if corpus.texts is not None and terms < FEW_TERMS:
-        output.note("pgbn: note: few terms are left; --min-df 1, --max-df 1.0 and --stop-words "
-                    "none leave out fewer")  # fmt: skip
+        output.note("pgbn: note: few terms remain; --min-df 1, --max-df 1.0 and --stop-words "
+                    "none omit fewer")  # fmt: skip
     if not corpus.total:
         output.note("pgbn: note: all counts are zero; there are no topics to find")
 
 
 def announce(settings: Settings) -> None:
-    """How long the training is, what a longer one is for, and how long that takes."""
+    """The length of the training, the purpose of a longer one, and its time."""
     sweeps = sum(settings.burn_in) + sum(settings.collect)
     burn_in, collect = _LONG
     times = round((burn_in + collect) * len(settings.burn_in) / max(sweeps, 1))
@@ -101,8 +101,8 @@ def announce(settings: Settings) -> None:
 
 
 def hierarchy(network: TrainedNetwork, vocabulary: Sequence[str] | None) -> list[str]:
-    """A table of contents: every topic of the top layer with its largest topics below, and theirs.
-    A topic k stands under the topic l that holds most of it, argmax_l weight_l φ_lk."""
+    """A table of contents: every topic of the top layer with its largest topics below, and so on. A
+    topic k stands under the topic l that holds most of it, argmax_l weight_l φ_lk."""
     from pgbn.evaluation import topics
 
     found = [topics(network, layer, 6, vocabulary) for layer in range(1, network.depth + 1)]
@@ -147,7 +147,8 @@ def has_duplicates(folder: Path) -> bool:
 
 
 def merge_duplicates(folder: Path, threads: int | None, executor: Executor | None = None) -> None:
-    """Merge the duplicate topics of a model's upper layers, train on, and save it in its place."""
+    """Merge the duplicate topics of a model's upper layers, train it further, and save it in
+    place."""
     from pgbn.evaluation.layer_quality import SWEEPS, without_twins
     from pgbn.storage.folders import open_saved, save
     from pgbn.storage.stopping import stop_gently
@@ -185,7 +186,7 @@ def merge_duplicates(folder: Path, threads: int | None, executor: Executor | Non
 
 @dataclass(frozen=True)
 class KeptColumns:
-    """What `pgbn fit` saves of the documents for the report: their texts, dates and classes."""
+    """The columns of documents that `pgbn fit` saves for the report: texts, dates and classes."""
 
     text: Annotated[str | None, typer.Option(
         help="The column of the texts, as --column, and the texts are kept for the report.")
@@ -201,8 +202,8 @@ class KeptColumns:
     ] = None
 
     def checked(self, data: Path, reading: Reading) -> Reading:
-        """How the documents are read. A name that is no column is refused, with those that are,
-        before the documents are read."""
+        """How the documents are read. A name that is not a column is rejected before the documents
+        are read, and the error lists the columns."""
         if self.text is not None and reading.column not in ("text", self.text):
             raise DataError(
                 f"--text {self.text} and --column {reading.column}: both name the column of the "
@@ -211,11 +212,11 @@ class KeptColumns:
         reading = reading if self.text is None else replace(reading, column=self.text)
         text = {} if self.text is None else {"--text": self.text}
         wanted = text | {f"--{key}": name for key, name in self.named.items()}
-        if not wanted or not data.exists():  # what is not there is refused where it is read
+        if not wanted or not data.exists():  # a missing file is rejected when it is read
             return reading
         if is_archive(data) and reading.format is None:
             first = next(iter(wanted))
-            raise DataError(f"{first}: {data} is a corpus of counts, without columns; leave it out")
+            raise DataError(f"{first}: {data} is a corpus of counts, without columns; omit it")
         kind = file_format(data, reading.format)
         with wrong_usage():
             label = {} if reading.label is None else {"--label": reading.label}
@@ -223,13 +224,13 @@ class KeptColumns:
         return reading
 
     def columns(self, data: Path, reading: Reading, corpus: Corpus) -> Kept:
-        """What is kept, one entry for each document."""
+        """The kept columns, with one entry for each document."""
         from pgbn.evaluation.periods import check_dates
 
         out: Kept = {}
         if self.text is not None or self.keep_texts:
             if corpus.texts is None:
-                raise DataError(f"--keep-texts: {data} holds counts, no texts; leave it out")
+                raise DataError(f"--keep-texts: {data} holds counts, not texts; omit it")
             out["text"] = corpus.texts
         if self.named:
             kind = file_format(data, reading.format)
@@ -252,11 +253,11 @@ DEMO = "pgbn demo"
 BUDGETS = ",".join(map(str, WIDTHS))
 MergeTwins = Annotated[bool, typer.Option(
     "--merge-twins/--keep-twins", help="Merge topics of upper layers that share six of their ten "
-    "terms, where --max-width has a number for each layer.")]  # fmt: skip
+    "terms, if --max-width has a number for each layer.")]  # fmt: skip
 
 
 def demo_command(
-    to: Annotated[Path, typer.Option("--output", "-o", help="Where the model goes.")]
+    to: Annotated[Path, typer.Option("--output", "-o", help="The folder for the model.")]
     = Path("pgbn-demo"),
     max_width: Width = BUDGETS,
     sweeps: Annotated[int, typer.Option(min=8, help="Sweeps of the first layer, at least 8; the "
@@ -266,7 +267,7 @@ def demo_command(
 ) -> None:  # fmt: skip
     """Fit three layers to the docstrings of numpy and scipy.
 
-    That needs no download, and under two minutes.
+    It needs no download, and takes less than two minutes.
 
     Example:
 
@@ -325,7 +326,7 @@ def fit_command(
     *,
     max_width: Width = BUDGETS,
     depth: Annotated[int | None, typer.Option(
-        min=1, max=MOST_LAYERS, help="Layers, at most; if left out, as many as --max-width has "
+        min=1, max=MOST_LAYERS, help="Layers, at most; by default as many as --max-width has "
         "numbers, or 3 for one number.", show_default=False)] = None,
     burn_in: Annotated[str, typer.Option(help="Sweeps before pruning; one number, or one for "
                                          "each layer (300,200,100).")] = "300",
@@ -347,7 +348,7 @@ def fit_command(
 ) -> None:  # fmt: skip
     """Fit a belief network to texts or counts, layer by layer.
 
-    A checkpoint is written now and then; Ctrl-C and SIGTERM stop and save, and pgbn resume goes on.
+    Checkpoints are written regularly; Ctrl-C and SIGTERM stop and save, and pgbn resume continues.
 
     Examples:
 
@@ -379,7 +380,7 @@ def fit_command(
     if is_archive(to) and not overwrite:
         hint = f"pgbn resume {to}" if read_manifest(to)["kind"] == KIND else "--overwrite"
         raise StorageError(f"{to}: there is a model already; use {hint}, or another folder")
-    with writing(to):  # what cannot be written is known before the documents are read
+    with writing(to):  # fail before the documents are read if the folder cannot be written
         corpus = read_corpus(data, **asdict(reading), **options)
         if corpus.texts is None:
             counting.refuse_for_counts(data)
@@ -402,7 +403,7 @@ def _train(
     executor: Executor | None = None,
     **options: Any,
 ) -> None:
-    """Train on a corpus with checkpoints, and merge duplicate topics where the record asks."""
+    """Train on a corpus with checkpoints, and merge duplicate topics if the record asks for it."""
     from pgbn.training.checkpoints import train
 
     with interruptible():
@@ -421,10 +422,10 @@ def resume_command(
     ray: Spread = None,
     minutes: Minutes = 5.0,
 ) -> None:
-    """Go on with a training or a run that was stopped.
+    """Continue a training or a run that was stopped.
 
-    It begins at the last checkpoint, and gives the very same chain as without the stop. Of a
-    training that is finished it says so.
+    It starts at the last checkpoint, and the chain is bit-identical to one without the stop. If the
+    training is finished, the command says so.
 
     Example:
 
@@ -451,9 +452,9 @@ def resume_command(
 def warm_command() -> None:
     """Compile the kernels before they are needed.
 
-    Those of a fit, a transform and a sample are kept on disk: later commands and programs of the
-    same user start at once. The image of a container may run it while it is built. NUMBA_CACHE_DIR
-    names the folder for the kernels.
+    The kernels of a fit, a transform and a sample are kept on disk: later commands and programs of
+    the same user start at once. A container image can run this command while it is built.
+    NUMBA_CACHE_DIR names the folder for the kernels.
 
     Example:
 
@@ -482,7 +483,7 @@ def warm_command() -> None:
 
 
 def _command(folder: Path) -> str | None:
-    """The command that began a model."""
+    """The command that started a model."""
     body = read_manifest(folder)
     within = ("object", "context") if body["kind"] == "checkpoint" else ()
     found: Any = body["content"]

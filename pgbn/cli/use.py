@@ -53,7 +53,7 @@ _MODELS = ("training", "trained", "grown", "estimator", "transformer")
 
 
 def info_command(model: Folder, to: CsvFile = None) -> None:
-    """Say what a folder holds.
+    """Show what a folder contains.
 
     Example:
 
@@ -83,7 +83,7 @@ def info_command(model: Folder, to: CsvFile = None) -> None:
     facts = read_folder(model, read)
     if facts["kind"] in _MODELS and read_manifest(model)["groups"]:
         saved = open_saved(model)
-        network = unwrapped(saved.object)  # of a family of its own, it has no terms and no link
+        network = unwrapped(saved.object)  # with its own family, it has no terms and no link
         facts |= {
             "widths": list(getattr(network, "widths", ())) or None,
             "terms": getattr(network, "vocabulary_size", None),
@@ -105,18 +105,18 @@ def info_command(model: Folder, to: CsvFile = None) -> None:
 
 def topics_command(
     model: Folder,
-    layer: Annotated[int | None, typer.Option(min=1, help="One layer; all if left out.")] = None,
+    layer: Annotated[int | None, typer.Option(min=1, help="One layer; by default all.")] = None,
     top: Annotated[int, typer.Option(min=1, help="Terms of each topic.")] = 10,
     number: Annotated[
-        int | None, typer.Option("--number", "-n", min=1, help="The weightiest topics only.")
+        int | None, typer.Option("--number", "-n", min=1, help="Show only the heaviest topics.")
     ] = None,
     relevance: Annotated[
         float | None,
         typer.Option(
             min=0,
             max=1,
-            help="1 ranks terms by probability, smaller values those first "
-            "that are rarer elsewhere; 1 in layer 1 and 0.3 above if left out.",
+            help="1 ranks terms by probability, smaller values prefer terms "
+            "that are rarer elsewhere; by default 1 in layer 1 and 0.3 above.",
         ),
     ] = None,
     to: CsvFile = None,
@@ -161,17 +161,17 @@ def transform_command(
     data: Data,
     *,
     to: Annotated[Path | None, typer.Option("--output", "-o", help="A .csv, .npy or .npz file; "
-                                            "CSV on standard output if left out.")] = None,
+                                            "CSV on standard output by default.")] = None,
     layer: Annotated[int | None, typer.Option(min=1, help="The layer whose proportions are "
-                                              "written; the first if left out.")] = None,
-    concat: Annotated[bool, typer.Option(help="All layers side by side.")] = False,
+                                              "written; by default the first.")] = None,
+    concat: Annotated[bool, typer.Option(help="All layers, next to each other.")] = False,
     sampling: Sampling,
     reading: Reading,
 ) -> None:  # fmt: skip
     """Write the topic proportions of new documents.
 
-    Of a corpus that pgbn corpus build wrote, a .npy file is written block by block, and goes on
-    after a stop when the same command is given again.
+    The .npy file of a corpus from pgbn corpus build is written block by block. After a stop, the
+    same command continues it.
 
     Example:
 
@@ -201,8 +201,8 @@ def transform_command(
 
 
 def _infer(network: Any, X: Any, labels: list[str], **settings: Any) -> NewRows:
-    """`pgbn.infer`; its note of empty documents counts rows from 0, ours says what they are called
-    in the results."""
+    """Call `pgbn.infer`. Its note about empty documents counts rows from 0; this one uses the names
+    of the documents in the results."""
     from pgbn.training.new_rows import infer
 
     with warnings.catch_warnings():
@@ -227,9 +227,9 @@ def perplexity_command(
     sampling: Sampling,
     reading: Reading,
 ) -> None:  # fmt: skip
-    """Say how well a model predicts new documents.
+    """Show how well a model predicts new documents.
 
-    It sees a part of the tokens of each; what is printed is the perplexity of each of the others.
+    The model sees a part of the tokens of each; the perplexity of the other tokens is printed.
 
     Example:
 
@@ -256,7 +256,7 @@ def perplexity_command(
 def generate_command(
     model: Folder,
     number: Annotated[int, typer.Option("--number", "-n", min=1, help="Documents.")] = 5,
-    length: Annotated[int | None, typer.Option(min=1, help="Tokens of each; drawn if left out.")]
+    length: Annotated[int | None, typer.Option(min=1, help="Tokens of each; drawn by default.")]
     = None,
     c: Annotated[str, typer.Option(callback=one_of("median", "random", "prior"), help="Rates: "
                                    "median, random (of training documents) or prior.")] = "median",
@@ -312,7 +312,7 @@ def label_command(
     layer: Annotated[int, typer.Option(min=1, help="The layer of --keyword.")] = 1,
     to: CsvFile = None,
 ) -> None:  # fmt: skip
-    """Name topics, by number or by words. Names stand in all lists and in the report.
+    """Name topics, by number or by words. Names appear in all lists and in the report.
 
     Examples:
 
@@ -330,7 +330,7 @@ def label_command(
         wanted = dict(_keyword(text) for text in keyword or ())
     folder = model.parent if model.name == MANIFEST else model
     changing = (by_hand or wanted) and is_archive(folder)
-    with locked(folder) if changing else nullcontext():  # what is saved is what was read
+    with locked(folder) if changing else nullcontext():  # read and saved under one lock
         opened = open_model(model)
         changes = keyword_labels(opened.network, wanted, layer, opened.vocabulary) | by_hand
         network = opened.network.with_labels(changes)
@@ -351,7 +351,7 @@ def label_command(
 
 
 def _place(text: str) -> tuple[tuple[int, int], str]:
-    """Of "1/0=weather" the topic and its name."""
+    """The topic and its name in "1/0=weather"."""
     place, given, name = text.partition("=")
     layer, _, index = place.partition("/")
     if not given or not _is_number(layer) or not _is_number(index):
@@ -364,7 +364,7 @@ def _is_number(text: str) -> bool:
 
 
 def _keyword(text: str) -> tuple[str, Sequence[str]]:
-    """Of "weather=rain,sun" the name and the words."""
+    """The name and the words in "weather=rain,sun"."""
     name, _, words = text.partition("=")
     found = [word.strip() for word in words.split(",") if word.strip()]
     if not name.strip() or not found:
@@ -373,7 +373,8 @@ def _keyword(text: str) -> tuple[str, Sequence[str]]:
 
 
 def _save(folder: Path, opened: Model, network: TrainedNetwork, changes: Labels) -> None:
-    """The model with its labelled network in its place, and all that was saved with it."""
+    """The model with its labelled network in place of the old one, and everything that was saved
+    with it."""
     from pgbn.storage.folders import save
     from pgbn.training.training_result import LayerwiseTraining
 
@@ -388,7 +389,7 @@ def _save(folder: Path, opened: Model, network: TrainedNetwork, changes: Labels)
          record=saved.record, data=saved.data, columns=saved.columns)  # fmt: skip
 
 
-SECONDS = 5.0  # between two notes of how far it is
+SECONDS = 5.0  # between two progress notes
 
 
 def build_command(
@@ -403,8 +404,8 @@ def build_command(
 ) -> None:  # fmt: skip
     """Count the terms of documents that need not fit into memory, and keep them in a folder.
 
-    A build that is stopped or killed goes on when the same command is given again. The folder is
-    then given to pgbn fit and to other commands in place of a file.
+    After a stop, the same command continues the build. The folder can be given to pgbn fit and
+    other commands instead of a file.
 
     Examples:
 
@@ -456,7 +457,7 @@ def stream_features(
 
 
 class _Notes:
-    """Says now and then how far a build is."""
+    """Prints the progress of a build at intervals."""
 
     def __init__(self) -> None:
         self.last = time.monotonic()

@@ -57,7 +57,7 @@ def running_means(chains: Sequence[Chain], sweeps: int) -> dict[str, NDArray[np.
 
 
 def drift_chart(chains: Sequence[Chain], titles: Sequence[str], sweeps: int) -> str:
-    """The running means of chains, as SVG: of the node for which they end furthest apart, in
+    """The running means of chains as SVG, for the node whose means differ most at the end, in
     standard deviations of its mean."""
     means = running_means(chains, sweeps)
     name = max(means, key=lambda each: _apart(means[each]))
@@ -92,7 +92,7 @@ def _apart(means: NDArray[np.float64]) -> float:
 
 @dataclass(frozen=True)
 class Animation:
-    """A page; Jupyter shows it, ``str`` gives its text."""
+    """A page; Jupyter shows it, ``str`` returns its text."""
 
     html: str
 
@@ -106,7 +106,7 @@ class Animation:
         )
 
     def save(self, path: Any) -> None:
-        """Write the page to a file, whole or not at all."""
+        """Write the page to a file, complete or not at all."""
         save_text(path, self.html, "page")
 
 
@@ -118,7 +118,7 @@ def animate(
     sweeps: int = 300,
     layer1: str = "composed",
 ) -> Animation:
-    """One sweep of a tiny network on ``data``; with ``order``, another order beside it, and the
+    """One sweep of a tiny network on ``data``; with ``order``, another order next to it, and the
     running means of both chains over ``sweeps`` sweeps. The order is not checked."""
     chains = [network.chain(data, seed, layer1=layer1)]
     titles = ["The order of the network"]
@@ -135,7 +135,7 @@ def animate(
     graph = _graph(network)
     runs, panels = [], []
     for chain, title in zip(chains, titles, strict=True):
-        chain.sweep()  # what is stale at the beginning is what a sweep leaves
+        chain.sweep()  # values are as stale at first as after a sweep
         runs.append({"events": list(_events(chain))})
         panels.append(
             f'<section class="run" aria-label={quoteattr(title)}><h2>{escape(title)}</h2>'
@@ -167,9 +167,9 @@ def _events(chain: Chain) -> Iterable[dict[str, Any]]:
 
 
 def _numbers(chain: Chain, event: TraceEvent) -> list[str]:
-    """The parameters of the draw, and what was drawn. The draw does not change what its own
-    parameters are made from, but in time, where a row reads the new row before; a kernel has
-    none."""
+    """The parameters of the draw, and its result. A draw does not change the values that its
+    parameters depend on, except in time, where a row reads the new row before it. A kernel has no
+    parameters."""
     lines = [f"{name} ← {_short(counts)}" for name, counts in event.counts.items()]
     if event.value is None:
         return lines
@@ -198,7 +198,7 @@ def _words(event: TraceEvent) -> list[str]:
 
 
 def _why(chain: Chain, event: TraceEvent) -> str:
-    """What is wrong with a step that reads a stale value."""
+    """The error of a step that reads a stale value."""
     faults = [fault for fault in chain.schedule.faults if fault[0] == event.step.name]
     if not event.faults or not faults:
         return ""

@@ -1,12 +1,12 @@
-"""Figures for papers: matplotlib twins of the pictures of the report (extra ``pgbn[plots]``).
+"""Figures for papers: the pictures of the report in matplotlib (extra ``pgbn[plots]``).
 
     ax = pgbn.plot.topic_graph(model, vocabulary=terms)
     ax.figure.savefig("graph.pdf")
 
 Every function takes a trained model (or a list of chains, or what `pgbn.report.report_data`
-returned), draws on ``ax`` (a new one if left out) and returns it; `traces` has one of them for
-each quantity. Further arguments, such as ``vocabulary`` and ``X``, are those of `report_data`.
-Nothing is shown or saved.
+returned), draws on ``ax`` (a new one by default) and returns it; `traces` has one of them for each
+quantity. Further arguments, such as ``vocabulary`` and ``X``, are those of `report_data`. Nothing
+is shown or saved.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def topic_graph(
 
 
 def layer_widths(model: Any, ax: Axes | None = None, **options: Any) -> Axes:
-    """Active topics of every layer against the width that it was given (``max_width``)."""
+    """Active topics of every layer against its maximum width (``max_width``)."""
     data = report_data(model, **options)
     ax = _axes(ax, (4.5, 0.5 * data.depth + 0.8))
     layers = np.arange(1, data.depth + 1)
@@ -92,7 +92,8 @@ def layer_widths(model: Any, ax: Axes | None = None, **options: Any) -> Axes:
 
 
 def traces(model: Any, **options: Any) -> list[Axes]:
-    """Every label-free quantity along the sweeps, a line for each chain, with ESS and R-hat."""
+    """Every quantity that does not depend on labels along the sweeps, a line for each chain, with
+    ESS and R-hat."""
     data = report_data(model, **options)
     if not data.series:
         raise DataError("traces: no traces were kept; train with trace_every > 0")
@@ -106,7 +107,7 @@ def traces(model: Any, **options: Any) -> list[Axes]:
             ax.axvline(sweep, color=_GREY, linewidth=0.7, linestyle=":")
         if series.settled:
             ax.axvspan(series.sweeps[series.settled], series.sweeps[-1], color=_LIGHT, alpha=0.5)
-        # The first sweeps run in from far away; they must not press the rest into a line.
+        # The first sweeps start far away; they must not compress the rest into a line.
         low, high = np.quantile(series.values, [0.05, 0.98])
         spread = float(high - low)
         if spread > 0:
@@ -125,12 +126,12 @@ def document_map(
     """Documents near those with similar topics, coloured by their leading topic of a layer; see
     `pgbn.report.embedding` for how they are placed.
 
-    The eight topics that lead in most documents have colours, all others are grey; the top layer
-    if ``layer`` is left out.
+    The eight topics that lead in most documents have colours, all others are grey; the top layer is
+    the default.
     """
     data = report_data(model, **options)
     if not data.theta:
-        raise DataError("document_map: the documents are not known; give them as X=")
+        raise DataError("document_map: there are no documents; give them as X=")
     chosen = data.depth if layer is None else layer
     if chosen not in range(1, data.depth + 1):
         raise DataError(f"layer={layer!r}: layers are numbered from 1 to {data.depth}")
@@ -162,7 +163,7 @@ def top_words(
     top: int = 15,
     **options: Any,
 ) -> Axes:
-    """The probabilities of the words that stand for a topic, projected to the vocabulary."""
+    """The probabilities of the words that represent a topic, projected to the vocabulary."""
     top, data = check_integer("top", top, 1), report_data(model, **options)
     psi = data.project(layer)
     if not is_integral(topic) or not 0 <= topic < psi.shape[0]:
@@ -199,14 +200,14 @@ def _clean(ax: Axes) -> None:
 
 
 def _plain(text: str) -> str:
-    """Text in which matplotlib sees no formula and no character that it cannot draw."""
+    """Text that matplotlib does not take for a formula, without characters that it cannot draw."""
     printable = "".join(c if c.isprintable() else " " for c in clean_text(text))
     return printable.replace("$", r"\$")
 
 
 def _arrange(data: ReportData, topics: int) -> list[list[int]]:
-    """The heaviest topics of each layer, sorted by the mean place of the topics that they are
-    linked to, up and down a few times."""
+    """The heaviest topics of each layer, sorted by the mean place of the linked topics, in a few
+    passes up and down."""
     order = [np.argsort(-w, kind="stable")[:topics].tolist() for w in data.weights]
 
     def sort(t: int, other: int, weights: NDArray[np.float64]) -> None:

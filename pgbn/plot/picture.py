@@ -1,8 +1,8 @@
 """A picture of a network: SVG written by hand, roots above and data below.
 
-A node stands one layer above the highest of its children (`networkx` finds the generations).
-The nodes that share the plate of the data, such as ``doc``, stand to the right; the others
-to the left. Of several kinds of data, what only one of them depends on stands below it.
+A node stands one layer above the highest of its children (`networkx` finds the generations). The
+nodes that share the plate of the data, such as ``doc``, stand to the right; the others to the left.
+If there are several kinds of data, a node on which only one of them depends stands below it.
 """
 
 from __future__ import annotations
@@ -53,14 +53,14 @@ class Box:
 
     @property
     def reach(self) -> float:
-        """How far the box needs room on either side of its middle."""
+        """The space that the box needs on either side of its middle."""
         return self.width / 2 + self.loop
 
 
 @dataclass(eq=False)
 class Arrow:
-    """A parent's way to a child, through the bends between them; it ends so far from the middle
-    of the child."""
+    """The path from a parent to a child, through the bends between them. It ends at a given
+    distance from the middle of the child."""
 
     boxes: list[Box]
     label: str
@@ -103,8 +103,7 @@ def make_boxes(network: Network, plate: str | None) -> dict[str, Box]:
 
 
 def _only_of_one(network: Network, plate: str | None) -> list[str]:
-    """Of several kinds of data in one plate: the roots without it on which one of them alone
-    depends."""
+    """The roots without the plate on which only one of several kinds of data depends."""
     graph, data = network.graph, network.observed
     return [
         name
@@ -135,7 +134,7 @@ def make_edges(network: Network, boxes: dict[str, Box]) -> list[Arrow]:
 
 
 def _role(network: Network, parent: str, child: str, slot: str) -> str:
-    """The slot that a parent stands in; of a Markov chain, whether in its first rows only."""
+    """The slot of a parent; for a Markov chain, whether it applies to the first rows only."""
     polynomial = network.wiring.polynomials[child, slot]
     held = [term for term in polynomial.terms if parent in (f.name for f in term.factors)]
     rows = max(term.lag for term in held)
@@ -147,7 +146,7 @@ def _role(network: Network, parent: str, child: str, slot: str) -> str:
 
 
 def place(boxes: list[Box]) -> None:
-    """Layers by height; within a layer near the neighbours; the plate to the right."""
+    """Place layers by height, nodes near their neighbours, and the plate to the right."""
     top = max(box.layer for box in boxes)
     for right in (False, True):
         _arrange([box for box in boxes if box.right is right], top)
@@ -172,7 +171,7 @@ def _arrange(boxes: list[Box], top: int) -> None:
 def _pack(layer: list[Box], wishes: list[float]) -> None:
     """Put boxes as near to their wishes as their order and widths allow (least squares).
 
-    With the offsets of a tight row taken away, only the order must be kept; neighbours that
+    After the offsets of a tight row are subtracted, only the order must be kept. Neighbours that
     would violate it are merged and take their mean wish.
     """
     offset, offsets = 0.0, []
@@ -193,7 +192,7 @@ def _pack(layer: list[Box], wishes: list[float]) -> None:
 
 
 def _separate(boxes: list[Box]) -> None:
-    """Move the plate clear of the rest, and everything to the right of the margin."""
+    """Separate the plate from the rest, and everything to the right of the margin."""
     inside = [box for box in boxes if box.right]
     outside = [box for box in boxes if not box.right]
     if inside and outside:
@@ -207,8 +206,8 @@ def _separate(boxes: list[Box]) -> None:
 
 
 def spread(edges: list[Arrow]) -> None:
-    """Let the edges that come to one child from above end side by side, in the order in which they
-    come: none runs over another."""
+    """Let the edges from above to one child end next to each other, in the order of their origins,
+    so that none crosses another."""
     arriving: dict[Box, list[Arrow]] = {}
     for edge in edges:
         if not edge.boxes[0].below:
@@ -220,8 +219,8 @@ def spread(edges: list[Arrow]) -> None:
             edge.end = (index - (len(together) - 1) / 2) * apart
 
 
-# Text always has a light ground of its own, so that the picture can be read on light and on dark
-# pages. Dims that are not the plate are written in the nodes.
+# Text always has its own light background, so that the picture is readable on light and dark pages.
+# Dims that are not the plate are written in the nodes.
 
 Area = tuple[float, float, float, float]
 _LABEL_HEIGHT = 17.0
@@ -278,7 +277,7 @@ def plot(network: Network) -> Picture:
 def svg(
     width: float, height: float, title: str, style: str, parts: Sequence[str], spoken: str = ""
 ) -> str:
-    """A picture as text; screen readers say what is ``spoken``, or its title."""
+    """A picture as text; screen readers read ``spoken``, or its title."""
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height:.0f}" '
         f'viewBox="0 0 {width:.0f} {height:.0f}" role="img" '
@@ -290,22 +289,22 @@ def svg(
 
 
 def white(width: float, height: float) -> str:
-    """The ground of a picture."""
+    """The background of a picture."""
     return f'<rect width="{width:.0f}" height="{height:.0f}" fill="#fff"/>'
 
 
 def _plates(
     network: Network, plate: str | None, boxes: dict[str, Box], everything: list[Box]
 ) -> list[tuple[str, str]]:
-    """The frame and the name of the plate of the data, and of every other dim of several nodes
-    that a rectangle can hold without holding others."""
+    """The frame and the name of the plate of the data. Every other dim of several nodes gets a
+    frame if a rectangle can contain its nodes and no others."""
     frames = []
     inside = [box for box in everything if box.inside]
     if plate is not None and inside:
         frames.append(_frame(network, plate, _around(inside, 14, 16, 30), right=True))
     for dim in network.dims:
         own = [box for box in boxes.values() if box.node is not None and dim in box.node.axes]
-        area = _around(own, 3, 8, 8)  # plates side by side do not touch
+        area = _around(own, 3, 8, 8)  # adjacent plates do not touch
         others = [box for box in boxes.values() if box not in own]
         if dim == plate or len(own) < 2 or any(_overlap(_place(box), area) for box in others):
             continue
@@ -342,7 +341,7 @@ def _frame(network: Network, dim: str, area: Area, right: bool) -> tuple[str, st
 
 
 def _chain(network: Network, box: Box, taken: list[Area]) -> tuple[str, str]:
-    """The arrow from a chain to itself, and what it means."""
+    """The arrow from a chain to itself, and its label."""
     assert box.node is not None
     text = f"previous {Notation(network).along(box.node)}"
     x, y = box.x + box.width / 2, box.y + HEIGHT / 2
@@ -372,7 +371,7 @@ def _curve(edge: Arrow) -> str:
 
 
 def _edge_label(edge: Arrow, taken: list[Area]) -> str:
-    """The role of the parent, on the curve where nothing else stands."""
+    """The role of the parent, at a free place on the curve."""
     (x0, y0), (x1, y1) = _points(edge)[-2:]
     half = (y1 - y0) / 2
     best: tuple[float, float] | None = None
@@ -400,7 +399,7 @@ def _overlap(one: Area, other: Area) -> bool:
 
 
 def _label(text: str, x: float, y: float, taken: list[Area]) -> str:
-    """A small text on a ground of its own."""
+    """A small text with its own background."""
     area = _area(text, x, y)
     taken.append(area)
     left, top, right, bottom = area
@@ -428,7 +427,7 @@ def _node(network: Network, box: Box) -> str:
 
 @dataclass(frozen=True)
 class Picture:
-    """An SVG picture; Jupyter shows it, ``str`` gives its text."""
+    """An SVG picture; Jupyter shows it, ``str`` returns its text."""
 
     svg: str
 
@@ -439,5 +438,5 @@ class Picture:
         return self.svg
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the picture to a file, whole or not at all."""
+        """Write the picture to a file, complete or not at all."""
         save_text(path, self.svg, "picture")

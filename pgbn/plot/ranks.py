@@ -17,7 +17,7 @@ _WIDE, _HIGH, _COLUMNS = 210.0, 128.0, 4
 def rank_histograms(
     histograms: Mapping[str, NDArray[np.int64]], shares: Mapping[str, NDArray[np.float64]]
 ) -> Picture:
-    """One small histogram for each statistic; bars outside of the band of 99 of 100 are red."""
+    """One small histogram for each statistic; bars outside the 99 % band are red."""
     rows = -(-len(histograms) // _COLUMNS)
     width, height = _WIDE * min(_COLUMNS, len(histograms)) + 20, _HIGH * rows + 20
     parts = []

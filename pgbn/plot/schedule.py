@@ -1,7 +1,7 @@
 """The freshness table of a schedule as SVG: a column for each step, a row for each value.
 
-A value that a step integrates out is hatched from there on, until a step draws it. What a step
-reads is marked; a read of what is stale, which makes an order wrong, is marked in red.
+A value that a step integrates out is hatched until a later step draws it. The values that a step
+reads are marked. A read of a stale value makes an order wrong and is marked in red.
 """
 
 from __future__ import annotations

@@ -29,10 +29,10 @@ FIT = {  # wrong options of fit, told before anything is read
     "--link cauchy": "--link='cauchy'", "--seed -1": "seed=-1", "--threads 0": "'--threads'",
     "--keep-draws -1": "'--keep-draws'", "--keep-draws 201": "--keep-draws=201 must be at most",
     "--stop-words klingon": "--stop-words klingon", "--stop-words deutsch": "french, german, ",
-    "--token-pattern [": "'[' is no regular expression", "--token-pattern (a)(b)": "has 2 groups",
+    "--token-pattern [": "'[' is not a regular expression", "--token-pattern (a)(b)": "has 2 groups",
     "--min-df lots": "--min-df 'lots'", "--min-df 0": "--min-df 0: give a number of documents",
     "--min-df 1.5": "--min-df 1.5", "--min-df nan": "--min-df nan", "--min-df -1": "--min-df -1",
-    "--max-df 0.0": "--max-df 0.0 leaves out all terms", "--max-df 0": "--max-df 0",
+    "--max-df 0.0": "--max-df 0.0 omits all terms", "--max-df 0": "--max-df 0",
     "--max-features 0": "'--max-features'", "--encoding hex": "'--encoding'",
 }  # fmt: skip
 WRONG = [(f"fit TEXTS -o NEW {words}", 2, says) for words, says in FIT.items()] + [
@@ -53,11 +53,11 @@ WRONG = [(f"fit TEXTS -o NEW {words}", 2, says) for words, says in FIT.items()] 
     ("transform MODEL TEXTS -o x.doc", 2, "must end in .csv"),
     ("transform MODEL TEXTS --layer 1 --concat", 2, "--layer 1 is one layer"),
     ("transform MODEL TEXTS -o no/x.csv", 1, "no/x.csv: could not be written (no"),
-    ("transform MODEL TEXTS --format xyz", 2, "'xyz' is none of the choices. Known: csv, folder"),
+    ("transform MODEL TEXTS --format xyz", 2, "'xyz' is not one of the choices. Known: csv, folder"),
     ("perplexity MODEL TEXTS --encoding nonsense", 2, "unknown encoding: nonsense"),
     ("perplexity MODEL TEXTS --fraction 2", 2, "fraction': 2 does not lie between 0 and 1"),
-    ("generate MODEL --c mode", 2, "'mode' is none of the choices"),
-    ("explain MODEL --format word", 2, "'word' is none of the choices. Known: html, latex"),
+    ("generate MODEL --c mode", 2, "'mode' is not one of the choices"),
+    ("explain MODEL --format word", 2, "'word' is not one of the choices. Known: html, latex"),
     ("explain MODEL --format latx", 2, "Did you mean 'latex'?"), ("explain PLAIN", 1, "plain.txt"),
     ("report MODEL MODEL", 1, "the same chain as"), ("report MODEL -o x.csv", 2, "must end in .html"),
     ("report MODEL -o nowhere/r.html", 1, "nowhere/r.html: could not be written (no"),
@@ -168,7 +168,7 @@ def test_a_table_in_a_pipe_has_a_line_for_each_row(capsys: Capture) -> None:
                                    "fit d.txt --n_components 5"])  # fmt: skip
 def test_the_number_of_topics_by_other_names(words: str, capsys: Capture) -> None:
     assert run(words.split()) == 2
-    assert "is no option of pgbn" in (said := capsys.readouterr().err)
+    assert "is not an option of pgbn" in (said := capsys.readouterr().err)
     assert "--max-width 100,30,10" in said
 
 

@@ -100,7 +100,7 @@ def test_stopped_and_gone_on_with(
     assert "none was kept so far" in rejected(
         capsys, ["report", tmp_path / "early", "-o", tmp_path / "r.html"]
     )
-    assert "no draws so far; go on with pgbn resume" in rejected(
+    assert "no draws so far; continue with pgbn resume" in rejected(
         capsys, ["infer", tmp_path / "early", here / "x.mtx"]
     )
 
@@ -228,8 +228,8 @@ def test_what_is_there_or_cannot_be(here: Path, tmp_path: Path, capsys: Capture)
 
 
 @pytest.mark.parametrize(("words", "observed", "message"), [
-    (["z=a"], ["x"], r"'z=a' is of no observed node.*Give x=FILE"),
-    (["a"], ["x", "y"], r"'a' is of no observed node.*Give x=FILE y=FILE"),
+    (["z=a"], ["x"], r"'z=a' names no observed node.*Give x=FILE"),
+    (["a"], ["x", "y"], r"'a' names no observed node.*Give x=FILE y=FILE"),
     (["a", "b"], ["x"], "there is a file of 'x' already"),
     (["x=a"], ["x", "y"], "no data of 'y'; give y=FILE"),
 ])  # fmt: skip
@@ -282,7 +282,7 @@ def test_new_rows_in_the_order_of_the_run() -> None:
     for numbers in (Numbers(values), Numbers(values, None, coords["term"]), Numbers(values, ["b"])):
         assert ordered(numbers) is values
     assert ordered(Numbers(values, None, ["u", "v", "w"]), known={}) is values
-    with pytest.warns(PgbnWarning, match="1 of 'term' with 2 counts that the run does not know"):
+    with pytest.warns(PgbnWarning, match="1 of 'term' with 2 counts that the run does not have"):
         assert ordered(Numbers(values, None, ["oven", "ship", "sea"])).tolist() == [[4, 1, 0]]
     other = Numbers(values.T, ["b", "c", "d"], ["new"])
     with pytest.raises(DataError, match="the names along 'doc' are not those of the run"):

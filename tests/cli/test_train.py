@@ -71,7 +71,7 @@ def test_few_terms_are_noticed(tmp_path: Path, capsys: Capture) -> None:
     """Frequent terms are left out, which may be all of a small corpus."""
     (tmp_path / "x.txt").write_text("sea ship sail\nsea ship\nsail court\ncourt ship sea")
     assert run(["fit", tmp_path / "x.txt", "-o", tmp_path / "m", *FAST]) == 0
-    assert "few terms are left; --min-df 1" in capsys.readouterr().err
+    assert "few terms remain; --min-df 1" in capsys.readouterr().err
     np.savez(tmp_path / "zero.npz", X=np.zeros((3, 4), int))
     assert run(["fit", tmp_path / "zero.npz", "-o", tmp_path / "z", *FAST]) == 0
     assert "all counts are zero" in capsys.readouterr().err
@@ -305,7 +305,7 @@ def test_wrong_columns_are_refused(
 def test_what_has_no_columns(place: Path, tmp_path: Path, capsys: Capture) -> None:
     fit = ["fit", "-o", str(tmp_path / "m"), *FAST]
     assert "has no columns" in rejected(capsys, [*fit, place / "texts", "--date", "day"], 2)
-    assert "holds counts, no texts" in rejected(
+    assert "holds counts, not texts" in rejected(
         capsys, [*fit, place / "counts.npz", "--keep-texts"]
     )
     assert "say how --held-out is read" in rejected(
