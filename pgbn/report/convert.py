@@ -1,7 +1,7 @@
-"""From draws, trained networks or estimators to ReportData.
+"""Convert draws, trained networks or estimators to ReportData.
 
-Topics may trade places between chains, and along one. So only quantities that do not depend on the
-numbering of units are compared:
+Topics may change their numbers between chains, and along one. So only quantities that do not depend
+on the numbering of units are compared:
 
     a number               itself
     a vector on a simplex  Σ p², averaged over the vectors
@@ -84,7 +84,7 @@ def report_data(
     seed: int = 0,
     relevance: float | None = None,
 ) -> ReportData:
-    """What a report shows of ``model``.
+    """Gather the data of a report about ``model``.
 
     Parameters
     ----------
@@ -93,26 +93,26 @@ def report_data(
         estimator, or a list of trained ones: chains with different seeds on the same data. Topics
         are those of the first chain, traces are of all.
     network, coords
-        The network of draws that do not know it, and names of the places of dims. Draws of
+        The network of draws that do not contain it, and labels along dims. Draws of
         `Network.sample` have both.
     settings, repeat, title
-        What the page lists under its settings, the code that repeats the run, and the heading. The
-        code is made from the settings if these have the arguments max_width, depth and seed.
+        The settings that the page lists, the code that repeats the run, and the heading. The code
+        is made from the settings if these have the arguments max_width, depth and seed.
 
     The following are for networks whose layers are topics of documents.
 
     X
-        Documents × terms. A trained network shows the documents of its training if it has kept
-        their state; others are inferred, with ``seed``.
+        Documents × terms. A trained network shows the documents of its training if it kept their
+        state; others are inferred, with ``seed``.
     vocabulary, titles, texts, dates, classes
-        Names of the terms, and what is known of the documents. Dates are years, datetimes, or
-        texts such as "2019-03-01".
+        Names of the terms, and columns of the documents. Dates are years, datetimes, or texts such
+        as "2019-03-01".
     columns, token_pattern
-        How the dates and classes are called, {"date": "published"}, and the pattern of a term in
-        the texts.
+        The names of the dates and classes, {"date": "published"}, and the pattern of a term in the
+        texts.
     held_out, max_width
-        Other documents × terms, whose perplexity by the number of layers is shown; and the width
-        that the first layer was given, or that of each layer. Both are for trained networks.
+        Other documents × terms, whose perplexity by the number of layers is shown; and the maximum
+        width of the first layer, or of each layer. Both are for trained networks.
     relevance
         Ranks words as in `pgbn.evaluation.topics`; the slider of the page starts there.
     """
@@ -161,13 +161,13 @@ def report_data(
 def _reject(why: str, given: Mapping[str, Any]) -> None:
     for name, value in given.items():
         if value is not None:
-            raise DataError(f"{name}: {why}; leave it out. coords= names the places of dims")
+            raise DataError(f"{name}: {why}; omit it. coords= gives the labels along dims")
 
 
 def _checked_documents(
     parts: Mapping[str, Any], names: Coords, vocabulary: Any, given: dict[str, Any]
 ) -> dict[str, Any]:
-    """The names of the terms, and what is known of the documents."""
+    """The names of the terms, and the columns of the documents."""
     phi, theta = parts["phi"], parts["theta"]
     if vocabulary is None:
         vocabulary = names.get(layers.TERM)
@@ -199,17 +199,17 @@ def _check_entries(name: str, entries: Any, size: int | None) -> None:
 
 
 def _with_network(draws: Draws, network: Network | None) -> Draws:
-    """Draws that know their network, and of which there are some."""
+    """Check that there are draws, and that they contain their network."""
     if not hasattr(draws, "attributes") or not (network is None or hasattr(network, "nodes")):
         raise DataError("give draws that Network.sample returned, and their pgbn.Network or None")
     network = draws.network if network is None else network
     if network is None:
         raise DataError(
-            "draws: they do not tell which network they are of; give network=, or draw them with "
-            "net.sample, whose draws know it, in files too"
+            "draws: they do not contain their network; give network=, or draw them with "
+            "net.sample, whose draws contain it, in files too"
         )
     if not draws.values or not _shape(draws, next(iter(draws.values)))[1]:
-        raise DataError("draws: none was kept so far, and there is nothing to show; let it go on")
+        raise DataError("draws: none was kept so far; let the run continue")
     return replace(draws, network=network)
 
 
@@ -222,7 +222,7 @@ def _parts_of_draws(draws: Draws, found: Mapping[str, Summary]) -> dict[str, Any
         settings[f"data {name}"] = " × ".join(f"{size} {dim}" for dim, size in sizes)
     settings |= {name: value for name, value in draws.attributes.items() if value is not None}
     if draws.interrupted:
-        settings["unfinished"] = "the run was stopped or still goes on; these are the draws so far"
+        settings["unfinished"] = "the run is not finished; these are the draws so far"
     topics = _topics_of_draws(draws, found)
     title = _title(topics) if topics else "Posterior draws"
     series = _label_free_traces(draws, found)
@@ -277,14 +277,14 @@ def _title(parts: Mapping[str, Any]) -> str:
 
 
 def _chains(models: Sequence[Any]) -> list[tuple[TrainedNetwork, ...]]:
-    """The networks of depth 1, 2, … of each chain, or the one that there is; all chains must be of
-    the same data."""
+    """The networks of depth 1, 2, … of each chain, or the single one; all chains must be of the
+    same data."""
     if not models:
         raise DataError("model is an empty list; give at least one trained network")
     chains = []
     for model in models:
         if not isinstance(unwrapped(model), TrainedNetwork):
-            trained_network(model)  # says what may be given
+            trained_network(model)  # raises an error that says what to give
         training = getattr(model, "training_", model)
         chains.append(tuple(getattr(training, "networks", (unwrapped(model),))))
     sizes = {getattr(stages[-1], "vocabulary_size", 0) for stages in chains}
@@ -294,7 +294,7 @@ def _chains(models: Sequence[Any]) -> list[tuple[TrainedNetwork, ...]]:
 
 
 def _kept(trained: TrainedNetwork) -> Draws:
-    """What training kept of the nodes that all rows share, as one chain: draws, or else means."""
+    """The kept draws of the nodes that all rows share, or else their means, as one chain."""
     kept = trained.draws or {name: value[None] for name, value in trained.means.items()}
     dims = {name: ("chain", "draw", *trained.model[name].axes) for name in kept}
     coords = {} if trained.vocabulary is None else {layers.TERM: list(trained.vocabulary)}
@@ -310,7 +310,7 @@ def _parts_of_trained(
     max_width: Any,
     seed: int,
 ) -> dict[str, Any]:
-    """Fields of `ReportData`; ``model`` is the first chain as it was given."""
+    """Fields of `ReportData`; ``model`` is the first chain as given."""
     stages, trained = chains[0], chains[0][-1]
     widths = " – ".join(map(str, trained.widths))
     settings: dict[str, Any] = {"layer widths": widths, "sweeps in all": trained.sweeps}
@@ -342,7 +342,7 @@ def _parts_of_trained(
 
 
 def _budgets(max_width: int | Sequence[int] | None, widths: tuple[int, ...]) -> tuple[int, ...]:
-    """The width that each layer was given: its own, and no more than the layer below has."""
+    """The maximum width of each layer: its own, and at most the width of the layer below."""
     given = [max_width or 0] if max_width is None or is_integral(max_width) else max_width
     each = [
         check_integer("max_width", number, 0)
@@ -355,7 +355,7 @@ def _budgets(max_width: int | Sequence[int] | None, widths: tuple[int, ...]) -> 
 
 
 def _has_counts(phi: Matrix) -> NDArray[np.bool_]:
-    """E φ_k = (η + x) / Σ(η + x) is flat exactly where the topic has no counts."""
+    """E φ_k = (η + x) / Σ(η + x) is flat exactly if the topic has no counts."""
     if phi.shape[1] == 1:
         return np.ones(phi.shape[0], np.bool_)
     return np.asarray(np.ptp(phi, axis=1) > 1e-12)
@@ -379,7 +379,8 @@ def _shares_of_documents(
 
 
 def _held_out(stages: Sequence[TrainedNetwork], X: Any, seed: int) -> tuple[tuple[int, float], ...]:
-    """Depth and perplexity of one half of the tokens of each document, given the other half."""
+    """Pairs of a depth and the perplexity of one half of the tokens of each document, given the
+    other."""
     if X is None:
         return ()
     return tuple(
@@ -389,7 +390,7 @@ def _held_out(stages: Sequence[TrainedNetwork], X: Any, seed: int) -> tuple[tupl
 
 
 def _series(chains: Sequence[Sequence[Any]]) -> tuple[Series, ...]:
-    """The traces of all stages, end to end, at the sweeps that all chains noted. The second half
+    """The traces of all stages, end to end, at the sweeps that all chains recorded. The second half
     of the last stage has settled, or the part of it after topics were merged."""
     names = [name for name in chains[0][-1].traces if name not in ("sweep", BEFORE_MERGING)]
     out = []
@@ -424,7 +425,7 @@ def _at_common_sweeps(traces: Sequence[tuple[Matrix, Matrix]]) -> tuple[Matrix, 
 
 
 def _first(sweeps: Matrix, trace: Mapping[str, Any], name: str, merged: bool) -> float:
-    """The first sweep of the last stage that was noted, or that was after topics were merged."""
+    """The first recorded sweep of the last stage, or the first one after topics were merged."""
     wider = np.count_nonzero(trace.get(BEFORE_MERGING, ())) if merged else 0
     place = sweeps.size - np.size(trace.get(name, ())) + int(wider)
     return float(np.append(sweeps, np.inf)[min(place, sweeps.size)])
@@ -456,14 +457,14 @@ def _belief_facts(trained: TrainedNetwork, cells: Cells | None) -> dict[str, Any
 
 
 def _code_to_repeat(settings: Mapping[str, Any]) -> str:
-    """The call of `train_layerwise` with these settings, where enough of them are known; and what
-    was done after it."""
+    """The call of `train_layerwise` with these settings, if enough of them are known, and comments
+    on the steps after it."""
     if not {"max_width", "depth", "seed"} <= settings.keys():
         return ""
     given = {name: settings[name] for name in _ARGUMENTS if name in settings}
     rows = [f"    {name}={_literal(value)}," for name, value in given.items()]
     merged = "twins were merged" in str(settings.get("training stopped", ""))
-    after = ["# then twins were merged, as pgbn fit", "# and pgbn.PGBN do by themselves"]
+    after = ["# then duplicate topics were merged, as", "# pgbn fit and pgbn.PGBN do by default"]
     return "\n".join(["import pgbn", "", "model = pgbn.train_layerwise(", "    X,", *rows, ")",
                       *(after if merged else [])])  # fmt: skip
 
@@ -487,8 +488,8 @@ def _shape(draws: Draws, name: str) -> tuple[int, ...]:
 
 @dataclass
 class Summary:
-    """What the page shows of a node, gathered block by block: a run in a folder may be larger than
-    memory."""
+    """The summary of a node for the page, gathered block by block: a run in a folder may be larger
+    than memory."""
 
     over: str | None  # the dim over which it sums to one
     trace: Matrix  # (chain, draw): the label-free quantity
@@ -539,7 +540,7 @@ def _blocks_of(draws: Draws, name: str) -> Iterable[tuple[int, int, Matrix]]:
 
 
 def _label_free_traces(draws: Draws, found: Mapping[str, Summary]) -> tuple[Series, ...]:
-    """Traces of what does not depend on the numbering of units."""
+    """Traces of quantities that do not depend on the numbering of units."""
     out = []
     for name, each in found.items():
         begin, step = draws.attributes.get("burn_in", 0), draws.attributes.get("thin", 1)
@@ -566,7 +567,7 @@ def _node_row(
 
 
 def _simplexes(draws: Draws, found: Mapping[str, Summary], coords: Coords) -> Iterable[Simplex]:
-    """Means of the first chain: in another chain the same topic has another number."""
+    """Means of the first chain only: in another chain the same topic has another number."""
     for name, each in found.items():
         over = each.over
         if over is None:

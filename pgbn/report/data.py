@@ -1,4 +1,4 @@
-"""ReportData: everything that the report and the figures show of a network, as plain arrays."""
+"""ReportData: the data of the report and the figures about a network, as plain arrays."""
 
 from __future__ import annotations
 
@@ -19,13 +19,14 @@ from pgbn.storage.stop_words import TOKEN
 
 Matrix = NDArray[np.float64]
 
-# A chain has mixed if R-hat is below the first and each chain has as many independent draws as the
-# second, 50 in each half: with fewer, R-hat itself is noise (Vehtari et al. 2021).
+# A chain has mixed if R-hat is below the first number and the effective sample size of each chain
+# is at least the second, 50 in each half. With fewer draws, R-hat itself is noise (Vehtari et al.
+# 2021).
 _GOOD_RHAT, _LEAST_ESS = 1.01, 100
 
 
 def proportions(units: Matrix) -> Matrix:
-    """θ_kj / θ_·j, equal parts where all are zero."""
+    """θ_kj / θ_·j, equal parts if all are zero."""
     totals = units.sum(axis=-1, keepdims=True)
     return np.where(totals > 0, units / np.where(totals > 0, totals, 1.0), 1.0 / units.shape[-1])
 
@@ -54,7 +55,7 @@ class Series:
 
     @property
     def verdict(self) -> str:
-        """ "mixed", "run longer" if R-hat is too large, or "too few draws" to tell."""
+        """ "mixed", "run longer" if R-hat is too large, or "too few draws" to decide."""
         if self.rhat > _GOOD_RHAT:
             return "run longer"
         enough = self.ess >= _LEAST_ESS * self.values.shape[0]  # not a number: not enough
@@ -76,20 +77,20 @@ class Simplex:
 @dataclass(frozen=True)
 class ReportData:
     """What `pgbn.report.report_data` gathers: each section of the page shows a part of it, and is
-    missing where its part is empty.
+    omitted if its part is empty.
 
     Every network has ``nodes`` (name, law, dims, posterior), ``simplexes``, a ``picture`` (SVG), a
     ``derivation`` (the blocks of `pgbn.explain.derivation`), ``series``, ``settings`` and
-    ``repeat``, the code that repeats the run. ``stages`` are (sweep, label) where training added a
-    layer.
+    ``repeat``, the code that repeats the run. ``stages`` are (sweep, label) for each layer that
+    training added.
 
     A network whose T layers are topics of documents also has the following.
 
     - ``phi[t-1]`` is (K_t, K_{t-1}), rows are topics and sum to one, K_0 = V. ``vocabulary`` names
       the V terms. ``weights[t-1]`` is the share of each topic in its layer.
     - ``active[t-1]`` marks the topics in use, as ``active_means`` explains. ``budget[t-1]`` is the
-      width that the layer was given, 0 if unknown.
-    - ``theta[t-1]``, if not empty, is (documents, K_t) with rows that sum to one. ``texts``,
+    maximum width of the layer, 0 if unknown. - ``theta[t-1]``, if not empty, is (documents, K_t)
+    with rows that sum to one. ``texts``,
       ``titles``, ``dates`` (see `pgbn.evaluation.periods`) and ``classes`` are of the documents;
       ``columns`` says how the last two are called ({"date": "published"}), ``token_pattern`` what
       a term in a text looks like, ``seed`` is that of the map.
@@ -160,13 +161,13 @@ class ReportData:
         return self.tokens * self.weights[layer - 1] if self.tokens else None
 
     def ranked(self, layer: int, top: int) -> NDArray[np.int64]:
-        """(K, top): the columns of the terms that stand for each topic of a layer, by relevance."""
+        """(K, top): the columns of the terms that represent each topic of a layer, by relevance."""
         tokens = self.tokens_of(layer)
         psi, lam = self.project(layer), relevance_of(layer, self.relevance)
         return rank_words(psi, self.common, lam, top, self.length, tokens)
 
     def words(self, layer: int, topic: int, top: int = 10) -> list[str]:
-        """The terms that stand for a topic; equal ones in the order of the vocabulary."""
+        """The terms that represent a topic; equal ones in the order of the vocabulary."""
         return [self.vocabulary[v] for v in self.ranked(layer, top)[topic]]
 
     def leading(self, layer: int, top: int = 6) -> NDArray[np.int64]:
@@ -174,7 +175,7 @@ class ReportData:
         return np.argsort(-self.theta[layer - 1], axis=0, kind="stable")[:top].T
 
     def name_of(self, document: int) -> str:
-        """The title of a document, or the beginning of its text, or its number."""
+        """The title of a document, or the start of its text, or its number."""
         if self.titles is not None:
             return str(self.titles[document])
         if self.texts is not None:

@@ -3,9 +3,9 @@
     d(i, j) = ‖√θ_i − √θ_j‖,   the Hellinger distance of two mixtures of topics
 
 With scikit-learn it is t-SNE (van der Maaten and Hinton 2008) from a fixed start, on one thread and
-with a seed, so that the same shares give the same map. Of more than 1200 documents so many are
-placed, evenly chosen, and every other lies among the placed ones that are nearest to it. Without
-scikit-learn it is the two leading principal components of √θ, with the crowd in the middle opened:
+with a seed, so that the same shares give the same map. At most 1200 documents are placed, evenly
+chosen. Every other document lies among the placed ones nearest to it. Without scikit-learn it is
+the two leading principal components of √θ, with the crowded middle spread out:
 
     E = √P − mean,   E = U S Vᵀ,   (x, y) = asinh(E (v_1, v_2) / s)
 """
@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 
 Matrix = NDArray[np.float64]
 _PLACED = 1200  # documents that t-SNE places: some seconds
-_FEWEST = 8  # documents for which neighbours make sense
+_FEWEST = 8  # the fewest documents with meaningful neighbours
 _NEAR = 3  # placed documents among which another lies
-_BLOCK = 1000  # documents whose distances are held at once
+_BLOCK = 1000  # documents whose distances are in memory at once
 
 
 def by_neighbours(theta: Matrix) -> bool:
@@ -53,11 +53,11 @@ def _neighbour_embedding(roots: Matrix, seed: int) -> Matrix:
 
     start = principal_positions(roots**2)
     spread = float(start[:, 0].std())
-    # Documents of one mixture lie on one point, which has no neighbours: a breath of noise parts
+    # Documents of one mixture lie on one point, which has no neighbours; a little noise separates
     # them.
     noise = np.random.default_rng(seed).normal(scale=1e-6, size=start.shape)
     start = 1e-4 * start / spread + noise if spread > 0 else noise
-    with threadpool_limits(1):  # sums of several threads come in any order
+    with threadpool_limits(1):  # threads would add in any order
         found = TSNE(
             init=start.astype(np.float32), perplexity=min(30.0, (len(roots) - 1) / 3),
             max_iter=500, random_state=seed % 2**32,
@@ -94,7 +94,7 @@ def principal_positions(theta: Matrix) -> Matrix:
 
 
 def explained(theta: Matrix) -> float:
-    """The part of the variance of √θ that the two principal axes hold."""
+    """The part of the variance of √θ that the two principal axes explain."""
     variances = _components(theta)[2]
     total = float(variances.sum())
     return float(variances[:2].sum() / total) if total > 0 else 1.0
@@ -104,7 +104,7 @@ def _components(theta: Matrix) -> tuple[Matrix, Matrix, Matrix]:
     """Centred √θ, its principal axes as rows, and their variances."""
     roots = np.sqrt(theta)
     centred = roots - roots.mean(axis=0)
-    # K is small: the axes come from the K × K matrix, whatever the number of documents.
+    # K is small: the axes come from the K × K matrix, for any number of documents.
     _, variances, axes = np.linalg.svd(centred.T @ centred)
     return centred, axes, variances
 

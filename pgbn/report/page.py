@@ -1,4 +1,4 @@
-"""The report: one HTML page that holds its data, style and script, and asks for nothing else."""
+"""The report: one HTML page with its data, style and script, which requests nothing else."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from pgbn.report.sections import SECTIONS, documents_payload, topic_name
 from pgbn.report.text import clean_text, html_text, script_json, several, short_number
 from pgbn.storage.atomic_files import save_text
 
-_MOST = 730_000  # bytes of the data of a page, where the topics leave room for it
+_MOST = 730_000  # bytes of the data of a page, if the topics leave space
 _LEAST_RECORDS, _MOST_RECORDS = 100_000, 480_000  # bytes of these for records of documents
 _WORDS = 15  # words shown for a topic
 _CELL = "text-align:start;vertical-align:top;padding:2px 12px 2px 0"  # of a summary
@@ -33,7 +33,7 @@ _RELEVANCE = (1.0, UPPER_RELEVANCE, 0.0)  # candidates for the slider of the pag
 
 
 def payload(data: ReportData) -> dict[str, Any]:
-    """Everything that the page draws, as compact JSON: the topics, and what the sections add.
+    """The data of the page as compact JSON: the topics, and the data of the sections.
 
     Words are numbered in the order of their first use, and stored once; numbers have as many digits
     as the page shows; positions on the map are 16-bit integers in base64, records of documents
@@ -63,7 +63,7 @@ def payload(data: ReportData) -> dict[str, Any]:
 
 def _layer(data: ReportData, t: int, words: dict[int, int]) -> dict[str, Any]:
     psi, tokens = data.project(t), data.tokens_of(t)
-    # The words that are in the first places for some relevance that the page can show.
+    # The words that are in the first places for some relevance of the slider.
     each = {*_RELEVANCE, relevance_of(t, data.relevance)}
     ranked = [rank_words(psi, data.common, lam, _WORDS, data.length, tokens) for lam in each]
     topics = []
@@ -158,7 +158,8 @@ def report_html(model: Any, X: Any = None, **options: Any) -> str:
 
 
 def _lead(data: ReportData) -> str:
-    """The size of the network in a line; of topics, how many each layer has, and effectively."""
+    """The size of the network in a line; for topics, the widths of the layers and their effective
+    widths."""
     if not data.phi:
         return f"{several(len(data.nodes), 'node')} · {several(len(data.series), 'trace')}"
     widths = " – ".join(map(str, data.widths))

@@ -47,7 +47,7 @@ _LEAST_LINK = 0.002
 
 
 def graph_html(data: ReportData) -> str:
-    """The place of the graph, and its switches."""
+    """The container of the graph, and its switches."""
     made = (
         " Every topic of a layer is a mixture of topics of the layer below: the thicker the link, "
         "the larger the part."
@@ -82,12 +82,12 @@ def graph_payload(data: ReportData) -> dict[str, Any]:
 _THEMES, _CHILDREN = 10, 4
 _LEAST_CHILD = 0.05  # of a theme
 _BEGINNING = 180  # characters of an example
-_CANDIDATES, _WORDS, _READ = 40, 15, 5000  # documents, words and characters that are looked at
+_CANDIDATES, _WORDS, _READ = 40, 15, 5000  # documents, words and characters that are examined
 
 
 def distinct_topics(data: ReportData, layer: int, most: int = _THEMES) -> list[int]:
     """The largest topics of a layer, without those that share six of ten words with a larger one;
-    topics that are not in use are left out."""
+    unused topics are omitted."""
     shared = shared_words(data.ranked(layer, TOP))
     found: list[int] = []
     for k in np.argsort(-data.weights[layer - 1], kind="stable").tolist():
@@ -108,7 +108,7 @@ def theme_layer(data: ReportData) -> int:
 
 def overview_html(data: ReportData) -> str:
     """A few sentences, and a list of themes: the largest ones that differ in their words, each with
-    the topics that it is made of and a document in which it stands out."""
+    its largest topics below and a document in which it stands out."""
     layer = theme_layer(data)
     themes, shown = distinct_topics(data, layer), examples(data)
     taken = _percent(float(data.weights[layer - 1][themes].sum()))
@@ -129,7 +129,7 @@ with{made}{example}. Choose one for more.</p>
 
 
 def examples(data: ReportData) -> dict[int, int]:
-    """Of each theme that is listed, the document that is its example; none if none is known."""
+    """The example document of each listed theme; none if there are no documents."""
     layer, found = theme_layer(data), dict[int, int]()
     for k in distinct_topics(data, layer) if data.theta else ():
         found[k] = example_of(data, layer, k, set(found.values()))
@@ -150,7 +150,7 @@ def _sentences(data: ReportData) -> str:
 
 
 def topic_name(data: ReportData, layer: int, k: int, words: int) -> str:
-    """The label of a topic, if it has one, and the words that stand for it."""
+    """The label of a topic, if it has one, and the words that represent it."""
     named = "".join(f"<bdi>{html_text(word)}</bdi> " for word in data.words(layer, k, words))
     label = data.labels.get((layer, k))
     return f"<strong><bdi>{html_text(label)}</bdi></strong> {named}" if label else named
@@ -181,9 +181,9 @@ def _children(data: ReportData, layer: int, k: int) -> str:
 
 
 def example_of(data: ReportData, layer: int, k: int, used: set[int]) -> int:
-    """Of the documents with the largest shares of a theme, one that no other theme has shown yet:
-    where texts are known, that with most of the theme's words, for a document of three words may
-    well be of one theme alone."""
+    """An example among the documents with the largest shares of a theme, which no other theme has
+    shown yet. If there are texts, it is the one with most of the theme's words, since a document of
+    three words may belong to one theme alone."""
     leading = data.leading(layer, _CANDIDATES)[k].tolist()
     free = [j for j in leading if j not in used] or leading
     if data.texts is None:
@@ -218,8 +218,8 @@ def _percent(share: float) -> str:
 # ---- which topic each word of a document comes from ---------------------------------------------
 
 MOST_COLOURS = 7  # topics of a document that have a colour; all others share one more
-# Characters for private use stand before a word, one for each colour, and after it: that is short,
-# and compresses well. Where a text has such characters of its own, they are left out.
+# Private-use characters mark a word: one before it for each colour, and one after it. This is short
+# and compresses well. Such characters of the text itself are removed.
 STARTS = [chr(0xE000 + slot) for slot in range(MOST_COLOURS + 1)]
 END = chr(0xE000 + MOST_COLOURS + 1)
 _NO_MARKS = dict.fromkeys(map(ord, [*STARTS, END]))
@@ -234,7 +234,7 @@ class TokenFinder:
         self._group = min(self._pattern.groups, 1)  # as scikit-learn reads a pattern
 
     def __call__(self, text: str) -> list[tuple[int, int, int]]:
-        """(start, end, column) of every term that is known."""
+        """(start, end, column) of every term of the vocabulary."""
         found = []
         for match in self._pattern.finditer(text):
             word, (start, end) = match[self._group], match.span(self._group)
@@ -272,13 +272,13 @@ def marked_text(
 
 _LONGEST, _SHORTEST = 1500, 200  # characters of a text
 _GROWN = 3.0  # bytes of records that become one compressed byte, about
-_SHARES, _LEAST_SHARE = 5, 0.02  # topics of a layer that are told of a document
-_FLUSH = 16  # records after which the size is looked at
+_SHARES, _LEAST_SHARE = 5, 0.02  # topics of a layer that are listed for a document
+_FLUSH = 16  # records after which the size is checked
 _END = 16  # bytes that end the compressed stream
 
 
 def documents_html(data: ReportData) -> str:
-    """The search, and the list of what it finds; a document opens beside."""
+    """The search, and the list of its results; a document opens next to it."""
     texts = ", and their texts" if data.texts is not None else ""
     return f"""<p class="note">Search the titles{texts}. A document opens with
 its topics in every layer{"" if data.texts is None else " and its words coloured by their topics"}.
@@ -295,7 +295,7 @@ def documents_payload(data: ReportData, room: int) -> dict[str, Any]:
     examples of the overview and those that lead in some topic, then the others, evenly chosen."""
     leading = list(dict.fromkeys(chain(examples(data).values(), _leading(data))))
     finder = TokenFinder(data) if data.texts is not None else None
-    # Were all texts as long as that, one half of the documents would fit, or all that lead.
+    # If all texts were this long, half of the documents would fit, or all that lead.
     each = 0.75 * room * _GROWN / max(len(leading), data.size // 2)
     length = int(min(_LONGEST, max(_SHORTEST, each / 1.5)))
     packer, packed, kept = zlib.compressobj(9), b"", 0
@@ -325,7 +325,7 @@ def _leading(data: ReportData) -> Iterator[int]:
 
 
 def _spread(size: int, without: set[int]) -> Iterator[int]:
-    """All other documents, in an order of which every beginning is evenly spread."""
+    """All other documents, in an order whose every prefix is evenly spread."""
     step = next(prime for prime in (7919, 104729, 1299709) if size % prime)
     return (j for j in (i * step % size for i in range(size)) if j not in without)
 
@@ -397,7 +397,7 @@ _CLASSES = 12  # the most frequent ones; the others are one
 
 
 def groups_html(data: ReportData) -> str:
-    """The places of both charts, and the layer that they show."""
+    """The containers of both charts, and the layer that they show."""
     options = layer_options(data, theme_layer(data))
     out = f"""<div class="tools"><label>Layer
 <select id="group-layer">{options}</select></label></div>"""
@@ -459,7 +459,7 @@ def _called(data: ReportData, kind: str) -> str:
 
 
 def _without(missing: int) -> str:
-    return f" {grouped(missing)} documents have none and are left out." if missing else ""
+    return f" {grouped(missing)} documents have none and are omitted." if missing else ""
 
 
 # ---- the map of the documents -------------------------------------------------------------------
@@ -469,7 +469,7 @@ _TITLES = 120_000  # bytes that the titles of all points on the map may take
 
 
 def map_html(data: ReportData) -> str:
-    """The place of the map and of its legend."""
+    """The containers of the map and of its legend."""
     if by_neighbours(data.theta[0]):
         how = (
             "Documents with similar topics in layer 1 are near each other (t-SNE); that two groups "
@@ -521,7 +521,7 @@ def map_payload(data: ReportData) -> dict[str, Any]:
 
 
 def tree_html(data: ReportData) -> str:
-    """The place of the tree, and its switches."""
+    """The container of the tree, and its switches."""
     return f"""<p class="note">Every topic in use stands here once, under the theme of the layer
 above that holds most of it, with its share of the corpus. A topic that several themes have in
 common may be larger than the one it stands under. The largest topic of each layer has a bar of full
@@ -539,7 +539,7 @@ placeholder="a word"></label>
 
 
 def widths_html(data: ReportData) -> str:
-    """A table, and a warning where the first layer has no room left."""
+    """A table, and a warning if the first layer uses its maximum width."""
     rows = []
     for t in range(data.depth, 0, -1):
         used, effective = int(data.active[t - 1].sum()), effective_width(data.weights[t - 1])
@@ -549,11 +549,11 @@ def widths_html(data: ReportData) -> str:
              str(data.budget[t - 1] or "–"), f"{effective:.1f}", str(twins), f"{diversity:.2f}"]
         )  # fmt: skip
     heads = [("Layer", ""), ("", ""), ("Active", "figure"), ("Given", "figure"),
-             ("Effective", "figure"), ("Twins", "figure"),
+             ("Effective", "figure"), ("Duplicates", "figure"),
              ("Diversity", "figure")]  # fmt: skip
     note = (
         f"Active: {html_text(data.active_means)}. Given: the width that training started with. "
-        "Effective: exp of the entropy of the topics’ shares. Twins: topics that share six of "
+        "Effective: exp of the entropy of the topics’ shares. Duplicates: topics that share six of "
         "their ten words with another one of the layer. Diversity: distinct words among all of "
         "these; 1 if no two topics share any."
     )
@@ -604,30 +604,30 @@ def _simplex(simplex: Simplex) -> str:
     return f"<h3>{name}</h3>{more * (len(simplex.rows) > _VECTORS)}{table}"
 
 
-# ---- convergence: traces of what does not depend on the numbering of units ----------------------
+# ---- convergence: traces of quantities that do not depend on the numbering of units -------------
 
 _TRACE_POINTS = 500  # points of a trace
 _FALLS = (
     "The log likelihood is that of the documents that the model was trained on. It may fall where "
     "a layer is put on top: the new layer ties the topics of a document to those of similar "
-    "documents, so that they follow the very words of that document less closely. For the same "
-    "reason other documents are often predicted better, which held-out perplexity tells."
+    "documents, so that they follow the words of that document less closely. For the same "
+    "reason other documents are often predicted better, which held-out perplexity shows."
 )
 _MEANS = {
     "run longer": (
-        "“Run longer”: the chain was still on its way, and other sweeps would give other figures. "
-        "A first look at what is in the data is possible all the same; for figures to rely on, "
-        "give it more sweeps, and compare several seeds."
+        "“Run longer”: the chain has not settled, and other sweeps would give other figures. "
+        "A first look at the data is still possible; for reliable figures, "
+        "run more sweeps, and compare several seeds."
     ),
     "too few draws": (
-        "“Too few draws”: an effective sample size below 100 for each chain cannot tell whether "
-        "the chain has settled, whatever R-hat is; give it more sweeps."
+        "“Too few draws”: an effective sample size below 100 for each chain cannot show whether "
+        "the chain has settled, for any R-hat; run more sweeps."
     ),
 }
 
 
 def traces_html(data: ReportData) -> str:
-    """The table, the place of the traces, and what they do not tell."""
+    """The table, the container of the traces, and notes on their limits."""
     topics = f'<p class="note">{_FALLS}</p>' if data.depth > 1 else ""
     topics += _held_out(data) if data.phi else ""
     return f'{diagnosis_html(data.series)}{topics}<div id="trace-place"></div>'
@@ -637,7 +637,7 @@ def _held_out(data: ReportData) -> str:
     """The perplexity of documents that were held out, for each number of layers."""
     if not data.held_out:
         return (
-            '<p class="note">Held-out perplexity is not known here; <code>pgbn report model '
+            '<p class="note">There is no held-out perplexity here; <code>pgbn report model '
             "--held-out FILE</code>, or <code>held_out=</code> in Python, shows it for other "
             "documents.</p>"
         )
@@ -651,15 +651,15 @@ def _held_out(data: ReportData) -> str:
 
 
 def diagnosis_html(traces: Sequence[Series]) -> str:
-    """A table of mean, spread, ESS and R-hat of the sweeps that the charts shade."""
+    """A table of mean, spread, ESS and R-hat over the shaded sweeps of the charts."""
     chains = traces[0].values.shape[0]
     many = chains > 1
     heads = [("Quantity", ""), ("Mean", "figure"), ("Spread", "figure"), ("ESS", "figure"),
              ("R-hat", "figure"), ("", "")]  # fmt: skip
     note = (
-        f"{chains} chains with seeds of their own. "
+        f"{chains} chains with different seeds. "
         if many
-        else "One chain: R-hat compares its halves; several chains with different seeds tell more. "
+        else "One chain: R-hat compares its halves; several chains with different seeds show more. "
     ) + (
         "Only quantities that do not depend on the numbering of topics are shown. ESS (bulk "
         "effective sample size) and R-hat (rank-normalised, split) are of the shaded sweeps."
@@ -690,7 +690,7 @@ def _number(value: float, digits: int) -> str:
 
 
 def traces_payload(data: ReportData) -> dict[str, Any]:
-    """The traces, and where training added layers."""
+    """The traces, and the sweeps at which training added layers."""
     return {
         "series": [_trace(series) for series in data.series],
         "stages": [[sweep, clean_text(label)] for sweep, label in data.stages],
@@ -711,7 +711,7 @@ def _trace(series: Series) -> dict[str, Any]:
 
 
 def derivation_html(data: ReportData) -> str:
-    """The derivation of the sampler as `pgbn.explain` writes it, folded."""
+    """The derivation of the sampler as `pgbn.explain` writes it, collapsed."""
     body = html_body(data.derivation, ("h3", "h3", "h4"))  # headings below that of the section
     return (
         '<p class="note">Made from the network itself: the equations are written by the rules that '
@@ -722,7 +722,7 @@ def derivation_html(data: ReportData) -> str:
 
 
 def settings_html(data: ReportData) -> str:
-    """Names and values as they were given, and the code that repeats the run."""
+    """Names and values as given, and the code that repeats the run."""
     rows = [[html_text(name), html_text(value)] for name, value in data.settings.items()]
     code = ""
     if data.repeat:

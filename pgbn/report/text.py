@@ -17,8 +17,8 @@ _CONTROL = re.compile("[\0-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 
 
 def clean_text(text: object) -> str:
-    """Text that UTF-8 can hold; half characters become question marks, and what would command a
-    terminal that shows the file, the sign of an unknown character."""
+    """Text that is valid UTF-8. Lone surrogates become question marks, and control characters for a
+    terminal become the replacement character."""
     return _CONTROL.sub("\ufffd", str(text).encode("utf-8", "replace").decode("utf-8"))
 
 
@@ -28,7 +28,7 @@ def html_text(value: object) -> str:
 
 
 def grouped(number: int) -> str:
-    """12 345, with narrow spaces at which no line is broken."""
+    """12 345, with narrow spaces that do not break lines."""
     return f"{number:,}".replace(",", "\u202f").replace("-", "\u2212")
 
 
@@ -59,7 +59,7 @@ def html_table(
 
 
 def script_json(value: Any) -> str:
-    """JSON that may stand inside <script>: no character in it can end the element."""
+    """JSON that is safe inside <script>: no character in it can end the element."""
     text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     for character in "<>&\u2028\u2029":
         text = text.replace(character, f"\\u{ord(character):04x}")
@@ -75,5 +75,5 @@ def short_number(value: float, digits: int = 4) -> float | None:
 
 
 def base64_array(array: NDArray[Any]) -> str:
-    """The bytes of an array; the script knows its type."""
+    """The bytes of an array; the script assumes its type."""
     return base64.b64encode(np.ascontiguousarray(array).tobytes()).decode("ascii")

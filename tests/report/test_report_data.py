@@ -102,7 +102,7 @@ def test_held_out_perplexity_of_every_depth() -> None:
     assert data.held_out[1][1] == again.perplexity()
     shown = f"{data.held_out[0][1]:.4g} with 1 layer, {data.held_out[1][1]:.4g} with 2 layers"
     assert shown in report_html(data)
-    assert "Held-out perplexity is not known here" in report_html(chain)
+    assert "There is no held-out perplexity here" in report_html(chain)
 
 
 def begun_late(training: LayerwiseTraining, start: float) -> LayerwiseTraining:
@@ -152,12 +152,14 @@ def test_the_settings_repeat_the_run() -> None:
     run = {"X": np.random.default_rng(0).poisson(0.4, size=(30, 20))}
     exec(code, run)
     assert run["model"].deepest.sweeps == 4 + 2 + 3 + 2
-    assert "twins" not in code
+    assert "duplicate" not in code
     assert report_data(trained()).repeat == ""
     assert report_data(trained(), settings=arguments, repeat="mine").repeat == "mine"
     stopped = {"training stopped": "depth 2 reached; twins were merged, 9-4 to 9-3"}
     code = report_data(trained(), settings={**arguments, **stopped}).repeat
-    assert code.endswith("# then twins were merged, as pgbn fit\n# and pgbn.PGBN do by themselves")
+    assert code.endswith(
+        "# then duplicate topics were merged, as\n# pgbn fit and pgbn.PGBN do by default"
+    )
 
 
 # ---- draws of any network -----------------------------------------------------------------------
@@ -328,7 +330,7 @@ def test_errors_name_the_argument(options, words) -> None:
 @pytest.mark.parametrize("name", ["X", "held_out", "vocabulary", "texts", "dates", "max_width"])
 def test_what_only_topics_have_is_rejected_elsewhere(run, training, name) -> None:
     for model in (run[1], training):
-        with pytest.raises(DataError, match=f"^{name}: only for .*leave it out"):
+        with pytest.raises(DataError, match=f"^{name}: only for .*omit it"):
             report_data(model, **{name: ["a"]})
 
 

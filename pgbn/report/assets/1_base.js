@@ -1,4 +1,4 @@
-// What all parts share: the data, small helpers, and the topic that is chosen.
+// Shared by all parts: the data, small helpers, and the chosen topic.
 const data = JSON.parse(document.getElementById("data").textContent);
 const depth = data.layers.length;
 const $ = (id) => document.getElementById(id);
@@ -28,8 +28,8 @@ const several = (number, thing) => `${grouped(number)} ${thing}${number === 1 ? 
 const plain = (text) => text.normalize("NFKC").toLowerCase();
 const wantedIn = (field) => plain(field.value).split(/\s+/).filter(Boolean);
 
-// The words of a topic by relevance λ ln p + (1 − λ) ln(p / share in the corpus); each layer has a λ
-// of its own by which it is read. The ratios of topics of a few tokens are drawn towards 1.
+// The words of a topic by relevance λ ln p + (1 − λ) ln(p / share in the corpus); each layer has its
+// own λ. The ratios of topics of a few tokens are drawn towards 1.
 const relevanceOf = (layer) => data.layers[layer - 1].relevance;
 function wordsOf(layer, topic, relevance = relevanceOf(layer), count = data.shown) {
   const [numbers, shares] = data.layers[layer - 1].topics[topic], draw = data.layers[layer - 1].draw[topic];
@@ -42,11 +42,11 @@ function wordsOf(layer, topic, relevance = relevanceOf(layer), count = data.show
 }
 // Names are the words by which a layer is read, or, if the reader wants, the most distinctive ones.
 const naming = { relevance: undefined, listeners: [] };
-// A label that somebody gave to a topic comes first: [] or [label].
+// The label of a topic comes first, if it has one: [] or [label].
 const labelOf = (layer, topic) => [data.layers[layer - 1].labels?.[topic]].filter((label) => label);
 const nameOf = (layer, topic, count = 3) => labelOf(layer, topic).concat(
   wordsOf(layer, topic, naming.relevance, count).map((row) => row.word)).slice(0, count);
-// A name that the reader gives to a topic, or takes away; what was changed is in own.
+// A name that the reader gives to a topic, or removes; own contains the changes.
 const own = new Map();
 function nameTopic(layer, topic, text) {
   const info = data.layers[layer - 1];

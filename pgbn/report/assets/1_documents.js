@@ -23,7 +23,7 @@ if (data.documents) {
   }
 }
 
-// What is known of any document, also of one that the page does not hold.
+// The facts about any document, also about one that the page does not contain.
 const mapNumbers = data.map && data.map.numbers ? decode(data.map.numbers, Uint32Array) : null;
 function titleOf(number) {
   if (documents.has(number)) return documents.get(number).title;

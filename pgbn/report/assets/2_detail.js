@@ -1,4 +1,4 @@
-// What is chosen, at the side: a topic with its words, relatives and documents, or a document.
+// The choice, at the side: a topic with its words, relatives and documents, or a document.
 // Each of its views returns its elements.
 const side = { panel: $("detail"), views: {}, opener: null };
 side.show = () => {
@@ -96,7 +96,7 @@ function heading(text) {
     make("button", { type: "button", class: "close", "aria-label": "Close", onclick: side.close }, "×"));
 }
 
-// A topic as a line that chooses it; its share may not be known.
+// A topic as a line that chooses it; its share may be missing.
 function topicRow(layer, topic, share, words = 3) {
   const known = Number.isNaN(share) ? [] : [percent(share)];
   return make("li", {}, make("button", {

@@ -66,7 +66,7 @@
     return out;
   };
 
-  // Buttons that stand in the page from the beginning.
+  // Buttons that are in the page from the start.
   for (const button of document.querySelectorAll("main [data-choose]"))
     button.addEventListener("click", () => choose(...button.dataset.choose.split("/").map(Number)));
   for (const button of document.querySelectorAll("main [data-open]"))

@@ -37,7 +37,7 @@
     return found;
   }
 
-  // Neighbours come to lie side by side: sort by the mean place of the linked topics.
+  // Put neighbours next to each other: sort by the mean place of the linked topics.
   function arrange(shown) {
     const order = shown.map((list) => list.slice());
     const sortBy = (i, linked, from) => {

@@ -84,7 +84,7 @@
     for (const [id, item] of items) item.setAttribute("aria-selected", String(id === key(chosen.layer, chosen.topic)));
   }
 
-  // A word that is looked for: all topics that have it among their words, and what is above them.
+  // The search for a word: all topics that have it among their words, and the topics above them.
   $("tree-search").addEventListener("input", () => {
     const wanted = wantedIn($("tree-search"));
     let found = 0;

@@ -24,7 +24,7 @@
   function compare(a, b) {
     const x = value(a), y = value(b);
     const order = typeof x === "string" ? x.localeCompare(y) : x - y;
-    // A share is one of its layer: layers stay apart, the top one first.
+    // Shares are within a layer: layers are separate, the top one first.
     return b.layer - a.layer || (sort.down ? -order : order) || a.topic - b.topic;
   }
 

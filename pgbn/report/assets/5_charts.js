@@ -29,8 +29,8 @@
     const width = place.clientWidth, height = 170, left = 58, bottom = 24, top = 16;
     const finite = series.values.flat().filter((value) => value !== null);
     if (!finite.length || width < 50) return;
-    // The first sweeps run in from far away; they must not press the rest into a line. Numbers of
-    // topics are seen whole.
+    // The first sweeps start far away; they must not compress the rest into a line. Numbers of
+    // topics are shown completely.
     const whole = finite.every(Number.isInteger);
     const sorted = finite.slice().sort((a, b) => a - b), at = (share) => sorted[Math.floor(share * (sorted.length - 1))];
     const spread = at(0.98) - at(0.05) || Math.abs(at(0.5)) * 0.01 || 1;
@@ -53,7 +53,7 @@
       named = x(sweep);
       svg.append(make("text", { class: "soft", x: named, y: 11, "text-anchor": "middle" }, "+ " + label));
     }
-    // What runs in from outside is drawn too, and cut at the frame.
+    // Lines from outside are drawn too, and cut at the frame.
     const frame = make("svg", { x: 0, y: top - 2, width, height: height - top - bottom + 4, viewBox: `0 ${top - 2} ${width} ${height - top - bottom + 4}` });
     svg.append(frame);
     series.values.forEach((values, chain) => {

@@ -25,8 +25,8 @@
       for (let i = 0; i < count; i++) {
         const topic = list[i], place = rank.has(topic) ? rank.get(topic) : -1;
         if (pass !== (topic === lit ? 2 : place < 0 ? 0 : 1)) continue;
-        // A chosen topic without a colour of its own is as dark as text: no other topic is. Beside
-        // it the others keep their colours, which the legend has, but are pale.
+        // A chosen topic without a colour of its own is as dark as text: no other topic is. The
+        // others keep their colours, which the legend has, but are pale.
         pen.fillStyle = place >= 0 ? palette[place] : pass === 2 ? ink : other;
         pen.globalAlpha = (pass === 2 ? 0.9 : pass ? 0.75 : 0.55) * (lit >= 0 && pass < 2 ? pale : 1);
         const [x, y] = spot(i);
@@ -78,10 +78,10 @@
     return free.sort((a, b) => a.hides - b.hides || a.away - b.away);
   }
 
-  // The names of the coloured topics, or of the chosen one, by their documents, where there is room.
+  // The names of the coloured topics, or of the chosen one, by their documents, if there is space.
   function labels(pen, ink, halo) {
     const taken = [], every = lit >= 0 ? [lit] : top;
-    // Two words, or as many as tell a topic from the others.
+    // Two words, or as many as distinguish a topic from the others.
     const called = (topic, words) => mixed(nameOf(layer, topic, words));
     const told = (topic) => called(topic, [2, 3, 4].find((words) => every.every((other) =>
       other === topic || called(other, words) !== called(topic, words))));
@@ -159,7 +159,7 @@
   canvas.addEventListener("pointermove", (event) => point(nearest(event)));
   canvas.addEventListener("pointerleave", () => { tip.hidden = true; });
 
-  // By keyboard: an arrow goes to the nearest point that lies rather in its direction than beside it.
+  // By keyboard: an arrow goes to the nearest point in about its direction.
   function towards(dx, dy) {
     const [x, y] = spot(cursor);
     let best = cursor, least = Infinity;

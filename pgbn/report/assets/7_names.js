@@ -17,11 +17,11 @@
     $("name-command").textContent = `pgbn label ${folder} ` + [...own].map(([place, text]) => quoted(`${place}=${text}`)).join(" ");
   }
 
-  // The topic that has most of the occurrences of some words, of those that the page knows of.
+  // The topic that has most of the occurrences of some words, among those in the page.
   function topicOf(layer, words) {
     const { topics, weights } = data.layers[layer - 1], score = weights.map(() => 0);
     for (const word of words) {
-      // Upper and lower case matter only where a term is written like the word, as in pgbn label.
+      // Upper and lower case matter only if a term is written like the word, as in pgbn label.
       const known = topics.some(([numbers]) => numbers.some((number) => data.words[number] === word));
       const is = (term) => (known ? term === word : plain(term) === plain(word));
       const counts = topics.map(([numbers, shares], k) =>
