@@ -214,7 +214,7 @@ def test_every_node_has_a_row_and_settings_are_listed(run) -> None:
 
 def test_what_cannot_be_shown_is_rejected(run) -> None:
     network, draws = run
-    with pytest.raises(DataError, match=r"which network.*give network="):
+    with pytest.raises(DataError, match=r"do not contain their network.*give network="):
         report_data(Draws(draws.values, draws.dims))
     with pytest.raises(DataError, match=r"coords: 2 labels along 'term', but its size is 4"):
         report_data(draws, coords={"term": ["a", "b"]})

@@ -89,7 +89,7 @@ WRONG = {
     f"{COUNTS}2 2 1\n1 1 3.0": "line 3: '3.0' is not an integer",
     f"{COUNTS}2 2 1\n1 1 3\0": "line 3: '1 1 3\\x00'; give a row",
     f"{COUNTS}2 2 1\n\0\0\0": "line 3: '\\x00",
-    f"{COUNTS}2 2 2\n1 1 1\n1 1 1e3\n": "line 4: '1e3' is not a whole",
+    f"{COUNTS}2 2 2\n1 1 1\n1 1 1e3\n": "line 4: '1e3' is not an integer",
     f"{COUNTS}2 2 1\n1 1 9223372036854775808\n": "line 3: the value '9223372036854775808'",
     f"{COUNTS}2 2 1\n1 1 9223372036854775807\n": "line 3: the value",
     f"{COUNTS}2 2 1\n1 1 {'9' * 5000}\n": "line 3: '999",

@@ -49,7 +49,7 @@ from tests.helpers.training import QUICK, X
         ({"state": {"theta1": np.full((3, 5), np.inf)}}, "theta1'. has values that no chain"),
         ({"state": {"theta1": np.ones((4, 2))}}, r"state: theta1 has shape \(4, 2\), but its dims"),
         ({"state": {"theta1": np.ones(3)}}, r"state: theta1 has shape \(3,\), but its dims"),
-        ({"state": {"other": np.ones(3)}}, "state: 'other' is no node"),
+        ({"state": {"other": np.ones(3)}}, "state: 'other' is not a node"),
         ({"state": {"theta1": np.array(["a"])}}, "state: theta1 has the dtype"),
         ({"draws": {"r": np.ones((3, 3))}}, "draws have no phi1"),
     ],
@@ -87,7 +87,7 @@ def test_a_network_of_any_family_is_checked(field, bad):
     state = model.chain({"x": np.random.default_rng(0).poisson(1.0, (8, 6))}).values
     whole = TrainedNetwork(model, ("topic1",), means, state=state)
     assert whole.widths == (3,)
-    with pytest.raises(AttributeError, match="no belief network"):
+    with pytest.raises(AttributeError, match="not a belief network"):
         _ = whole.phi
     with pytest.raises(DataError, match=f"TrainedNetwork: {field}"):
         TrainedNetwork(model, ("topic1",), **{"means": means, field: bad})
