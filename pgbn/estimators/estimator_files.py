@@ -198,7 +198,7 @@ def _check_kept(
         sizes |= check_shapes(f"damaged: {what}", network, arrays, sizes, before)
     for name, mean in means.items():
         node = network[name]
-        complaint = node.refuses(mean) if isinstance(node, Latent) else None
+        complaint = node.refuses_mean(mean) if isinstance(node, Latent) else None
         if complaint:
             raise StorageError(f"damaged: the mean of {name} {complaint}")
 

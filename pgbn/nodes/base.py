@@ -155,6 +155,10 @@ class Latent(Node):
                 return f"sums to {worst:g} over {over}; divide by the sum, to make it 1"
         return None
 
+    def refuses_mean(self, value: Array) -> str | None:
+        """The same of a mean of values: one of whole numbers need not be whole."""
+        return self.refuses(value)
+
     def expectation(self, **slots: Any) -> Array | None:
         """The expectation given the slots, where it is known; with a simplex, ``axis`` is its."""
         return None

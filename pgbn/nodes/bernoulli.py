@@ -28,6 +28,8 @@ class _Gate(Latent):
         bad = value[(value != 0) & (value != 1)]
         return f"has the value {bad.flat[0]:g}; a gate is 0 or 1" if bad.size else None
 
+    refuses_mean = Latent.refuses
+
 
 class Bernoulli(_Gate):
     """h ~ Bern(π), used as a factor: a gamma of shape h·r is switched off where h = 0."""

@@ -49,6 +49,8 @@ class Categorical(Latent):
             return f"has the value {bad.flat[0]:g}; a choice is zeros with a single 1"
         return super().refuses(value)
 
+    refuses_mean = Latent.refuses
+
     def generate(self, stream: Stream, **slots: Any) -> Array:
         axis = stream.simplex
         drawn = vectorised.multinomial(stream, 1, slots["probability"], axis)

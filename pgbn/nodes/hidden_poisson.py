@@ -37,6 +37,8 @@ class HiddenPoisson(Latent):
             return f"has the value {bad.flat[0]:g}; counts are 0, 1, 2, …"
         return super().refuses(value)
 
+    refuses_mean = Latent.refuses
+
     def generate(self, stream: Stream, **slots: Any) -> Array:
         return vectorised.poisson(stream, slots["rate"]).astype(np.float64)
 

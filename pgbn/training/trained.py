@@ -155,7 +155,7 @@ class TrainedNetwork(Reportable):
             self._check_belief()
         for name, value in means.items():
             node = self.model[name]
-            complaint = node.refuses(value) if isinstance(node, Latent) else None
+            complaint = node.refuses_mean(value) if isinstance(node, Latent) else None
             if complaint:
                 raise DataError(f"TrainedNetwork: means: {name} {complaint}")
         sizes = check_shapes("TrainedNetwork: state", self.model, self.state, sizes)

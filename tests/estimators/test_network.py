@@ -167,6 +167,20 @@ def test_saved_and_pickled(name: str, tmp_path: Path, request: pytest.FixtureReq
     np.testing.assert_array_equal(clone(again).fit(X).transform(X), fitted.transform(X))
 
 
+def test_means_of_whole_numbers_are_saved(tmp_path: Path) -> None:
+    """They were rejected, as values of the node would be: folders could not be loaded."""
+    shape = 0.5 + pg.HiddenPoisson("h", 2.0, dims="topic")
+    r = pg.Gamma("r", shape, 1.0, dims="topic")
+    theta = pg.Gamma("theta", r, 1.0, dims=("doc", "topic"))
+    rate = pg.Dirichlet("phi", 0.1, over="term", dims="topic") @ theta
+    network = pg.Network(pg.Poisson("x", rate, dims=("doc", "term")), sizes={"topic": 3})
+    model = NetworkTransformer(network, **FAST).fit(X)
+    assert (model.means_["h"] % 1).any()
+    pg.save(model, tmp_path)
+    np.testing.assert_array_equal(pg.load(tmp_path).transform(X), model.transform(X))
+    pg.TrainedNetwork(network, ("topic",), {"h": np.array([0.5, 1.5, 4.0])})
+
+
 def one_layer(widths: Any) -> pg.Network:
     """A function that is in no zoo."""
     return pg.zoo.pgbn(widths)
