@@ -113,33 +113,28 @@ def test_pgds_with_theta_last(order):
     assert MODELS["pgds"].with_order([*PGDS, *order])
 
 
-def test_gamma0_after_r_makes_r_stale():
-    order = algorithm1(2)
-    order.remove("gamma0")
-    order.insert(order.index("r") + 1, "gamma0")
-    refused(pgbn(2), order, "theta2", "r", "gamma0")
-    order.remove("c0")
-    order.insert(order.index("gamma0") + 1, "c0")
-    refused(pgbn(2), order, "c0", "r", "gamma0")
+def moved(order: list[str], name: str, after: str) -> list[str]:
+    """An order with one step right after another."""
+    rest = [each for each in order if each != name]
+    return [*rest[: rest.index(after) + 1], name, *rest[rest.index(after) + 1 :]]
 
 
-def test_p2_after_theta1_leaves_theta1_stale():
-    order = algorithm1(2)
-    order.remove("p2")
-    refused(pgbn(2), [*order, "p2"], "counts(x)", "theta1", "p2")
+LATE_GAMMA0 = moved(algorithm1(2), "gamma0", "r")
+GATED = MODELS["gated_pfa"]
 
 
-def test_theta_from_below():
-    order = algorithm1(2)
-    order.remove("theta1")
-    order.insert(order.index("theta2"), "theta1")
-    refused(pgbn(2), order, "theta1", "theta2", "r")
-
-
-def test_gated_pfa_gate_after_theta():
-    network = MODELS["gated_pfa"]
-    order = [name for name in network.schedule.names if name != "h"]
-    refused(network, [*order, "h"], "counts(x)", "theta", "h")
+@pytest.mark.parametrize(
+    ("network", "order", "words"),
+    [
+        (pgbn(2), LATE_GAMMA0, ("theta2", "r", "gamma0")),
+        (pgbn(2), moved(LATE_GAMMA0, "c0", "gamma0"), ("c0", "r", "gamma0")),
+        (pgbn(2), moved(algorithm1(2), "p2", "theta1"), ("counts(x)", "theta1", "p2")),
+        (pgbn(2), moved(algorithm1(2), "theta1", "r"), ("theta1", "theta2", "r")),
+        (GATED, moved(GATED.schedule.names, "h", "theta"), ("counts(x)", "theta", "h")),
+    ],
+)
+def test_what_is_integrated_out_too_late(network, order, words):
+    refused(network, order, *words)
 
 
 def test_counts_before_those_they_are_made_from():

@@ -9,12 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pgbn import Bernoulli, BernoulliPoisson, Chain, Evidence, Network, zoo
+from pgbn import Bernoulli, BernoulliPoisson, Chain, Network, zoo
 from pgbn.engine.plan import Draw, make_step
-from pgbn.nodes import Dirichlet
-from pgbn.nodes.rules import registry
-from pgbn.testing import GewekeResult, geweke, mutants
-from pgbn.testing.mutants import _off_by_one
+from pgbn.testing import GewekeResult, geweke
 from tests.helpers.first_layer_variants import VARIANT_SIZES, VARIANTS
 from tests.helpers.models import MILD, pgbn, sizes_of
 
@@ -63,23 +60,6 @@ def test_pgds_in_the_released_orders(order, record_property):
     seen(result, record_property)
 
 
-def test_tables_of_a_dirichlet_off_by_one(monkeypatch, record_property):
-    network = zoo.hdp_lda(2, MILD, MILD, 0.5, total=[2, 0, 5])
-    right = geweke(network, sizes_of(network), 4_000, 6, 1, "composed")
-    assert right.worst < 4, right
-    rule = registry._evidence[Dirichlet, "concentration", "poisson"]
-
-    def count(stream, count, concentration):
-        right = rule.count(stream, count, concentration)
-        return Evidence(_off_by_one(stream, count, concentration), right.exposure)
-
-    broken = replace(rule, count=count)
-    monkeypatch.setitem(registry._evidence, (Dirichlet, "concentration", "poisson"), broken)
-    network = network.with_sizes()  # built anew, with the broken rule
-    result = geweke(network, sizes_of(network), 2_000, 6, 1, "composed")
-    seen(result, record_property)
-
-
 @pytest.mark.parametrize("node", ["c0", "c3", "gamma0", "r", "theta2"])
 def test_rate_used_as_scale(node, record_property):
     def posterior(count, exposure, shape, rate):
@@ -104,18 +84,6 @@ def test_a_node_that_is_never_drawn():
     network = pgbn(1)
     result = geweke(network, sizes_of(network), 1000, 4, 1, broken=broken)
     assert result.z["c0"] == np.inf
-
-
-@pytest.mark.parametrize("layer1", ["collapsed", pytest.param("partial", marks=pytest.mark.long)])
-def test_tokens_redrawn_in_topic_order(layer1, record_property):
-    network = zoo.pgbn([3, 2], 0.5, (8, 4), MILD, MILD, (8, 4))  # several tokens in a cell
-    sizes = {"doc": 2, "term": 2}
-    right = geweke(network, sizes, 6_000, 6, 1, layer1)
-    assert right.worst < 4, right
-    result = geweke(
-        network, sizes, 12_000, 6, 1, layer1, broken=mutants(network)["tokens in topic order"]
-    )
-    seen(result, record_property)
 
 
 # ---- first layers that have kernels of their own, and gates ----
