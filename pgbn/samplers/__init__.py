@@ -2,7 +2,7 @@
 
 A scalar kernel, such as `pgbn.samplers.variates.crt.draw_crt`, takes a stream of
 `pgbn.samplers.random` first and is called from other kernels. The functions of
-`pgbn.samplers.vectorised` draw whole arrays.
+`pgbn.samplers.vectorised` draw arrays.
 """
 
 from pgbn.samplers import vectorised

@@ -1,16 +1,17 @@
 """Kernels: functions that numba compiles when they are first called, kept on disk for the next run.
 
-There are two ways to compile them, with bit-identical results. *Linked* (`pgbn.samplers.linked`)
-takes about half the time, but uses private parts of numba, which another version may not have.
-*Plain* is `numba.njit`. The first use of any kernel compiles a small one by the linked way
-(`pgbn.samplers.probe`). If that fails in any manner, or computes something wrong, all kernels are
-compiled by plain numba, and a warning says so once. PGBN_PLAIN_NUMBA=1 chooses the plain way.
+There are two ways to compile them; their results are bit-identical. *Linked*
+(`pgbn.samplers.linked`) takes about half the time, but uses private parts of numba, which another
+version may not have. *Plain* is `numba.njit`. The first use of any kernel compiles a small one by
+the linked way (`pgbn.samplers.probe`). If that fails in any manner, or computes something wrong,
+all kernels are compiled by plain numba, and a warning says so once. PGBN_PLAIN_NUMBA=1 chooses the
+plain way.
 
-The files on disk save time, no more. If they cannot be written (a read-only container, a full disk)
-or read (a power cut left half of one), the kernel is compiled again, and a warning says so once.
-numba trusts a file that its index names, and compares only the source file of the kernel itself.
-But the index may be newer than the data, a block of the data may be zeros after a power cut, and a
-newer pgbn may have changed what a kernel calls. So a file here names its kernel and its way, with a
+The files on disk only save time. If they cannot be written (a read-only container, a full disk) or
+read (a power cut left half of one), the kernel is compiled again, and a warning says so once. numba
+trusts a file that its index names, and compares only the source file of the kernel itself. But the
+index may be newer than the data, a block of the data may be zeros after a power cut, and a newer
+pgbn may have changed what a kernel calls. So a file here names its kernel and its way, with a
 checksum, and its stamp covers all source files that the kernel's own file imports.
 """
 
@@ -36,7 +37,7 @@ _IMPORT = re.compile(r"^ *(?:from|import) +pgbn\.samplers([\w.]*)(?: +import +([
 
 
 def njit(**options: Any) -> Callable[[Callable[..., Any]], Any]:
-    """`numba.njit`, compiled the linked or the plain way; nothing fails for want of a cache.
+    """`numba.njit`, compiled the linked or the plain way; a missing cache is no error.
 
     A division by 0 is that of numpy unless ``error_model`` says otherwise. All kernels have the
     same, or numba would compile its own functions (`np.empty`, `min`) for each kind of them.
@@ -49,7 +50,7 @@ def njit(**options: Any) -> Callable[[Callable[..., Any]], Any]:
 class Kernel:
     """A function that is compiled when it is first called, from Python or by another kernel.
 
-    Only then is numba's dispatcher made, since only then the way is chosen.
+    numba's dispatcher is made at the first call, since the way is chosen then.
     """
 
     def __init__(self, function: Callable[..., Any], options: dict[str, Any]) -> None:
@@ -60,7 +61,7 @@ class Kernel:
     __call__ = property(attrgetter("dispatcher"))
 
     def __getattr__(self, name: str) -> Any:
-        """What numba's dispatcher has; the dispatcher itself is made here, once."""
+        """An attribute of numba's dispatcher; the dispatcher itself is made here, once."""
         if name == "dispatcher":
             made = dispatcher_by(way(), self.py_func, self.options)
             return vars(self).setdefault(name, made)  # another thread may have been quicker
@@ -115,7 +116,7 @@ def way() -> _Way:
 
 
 def _check_switched_on() -> None:
-    """Kernels use instructions that Python does not have: none of them runs uncompiled."""
+    """Raise an error if numba is off: kernels use instructions that Python does not have."""
     function: Any = _check_switched_on
     if numba.njit(function) is function:
         raise PgbnError(
@@ -174,7 +175,7 @@ _said: list[str] = []
 
 
 def _keep(dispatcher: Any, chosen: _Way) -> None:
-    """Keep on disk what is compiled, if numba knows a folder for it."""
+    """Keep compiled kernels on disk, if numba has a folder for them."""
     try:
         dispatcher.enable_caching()
     except RuntimeError as error:  # it knows none that it could write to
@@ -200,7 +201,8 @@ class _Files:
         self.files.save((self.way, key), (self.stamp, self.way, key, digest, payload))
 
     def load(self, key: Any) -> Any:
-        """What was kept under this key; else None, and it is compiled and written again."""
+        """The kernel that was kept under this key; else None, and it is compiled and written
+        again."""
         found = self.files.load((self.way, key))
         if found is None:
             return None
@@ -212,7 +214,8 @@ class _Files:
 
 @cache
 def kernel_stamp(file: str) -> str:
-    """A checksum of a file of kernels and of all files of this room that it imports, and these."""
+    """A checksum of a file of kernels and of all files of this package that it imports; and
+    these."""
     found: dict[Path, bytes] = {}
     waiting = [Path(file)]
     while waiting:
@@ -225,7 +228,7 @@ def kernel_stamp(file: str) -> str:
 
 @cache
 def _read(path: Path) -> tuple[bytes, list[Path]]:
-    """The checksum of a file, and what it imports; nothing of one that is in an archive."""
+    """The checksum of a file, and its imports; nothing for a file that is in an archive."""
     try:
         text = path.read_bytes()
     except OSError:
@@ -239,7 +242,7 @@ def _read(path: Path) -> tuple[bytes, list[Path]]:
 
 
 def _reading(load: Callable[..., Any], flush: Callable[[], None]) -> Callable[..., Any]:
-    """What was kept, or nothing. Half a file, which raises anything, is forgotten."""
+    """``load``, or None if the files are unreadable. Half a file may raise any error."""
 
     @wraps(load)
     def attempt(*arguments: Any) -> Any:
@@ -248,7 +251,7 @@ def _reading(load: Callable[..., Any], flush: Callable[[], None]) -> Callable[..
         except OSError as error:
             _say(error)
         except Exception:
-            with suppress(OSError):  # what is compiled now may then not be kept: said there
+            with suppress(OSError):  # the new kernel may then not be kept: `save` warns
                 flush()
         return None
 
@@ -260,7 +263,7 @@ def _writing(save: Callable[..., None]) -> Callable[..., None]:
     def attempt(*arguments: Any) -> None:
         try:
             save(*arguments)
-        except Exception as error:  # half of an index that cannot be replaced raises anything
+        except Exception as error:  # half of an index that cannot be replaced may raise any error
             _say(error)
 
     return attempt

@@ -72,8 +72,8 @@ def _with_keys(
 
 
 class ShardRows(DelegatingExecutor):
-    """The executor of ``size`` rows from ``first`` on, by threads of this process; or of so many
-    blocks of ``unit`` rows.
+    """The executor of ``size`` rows from ``first`` on, or of ``size`` blocks of ``unit`` rows, by
+    threads of this process.
 
         the stream of row i under a key begins at mix(key + g · (i + 1))
 

@@ -1,13 +1,13 @@
-"""Σ_k a[i, k] b[j, k]: the product of two matrices, the same bits for any number of threads.
+"""Σ_k a[i, k] b[j, k]: the product of two matrices, bit-identical for any number of threads.
 
 A library's product may sum in another order when it runs on other threads; this one adds the
 summands of every entry in a fixed order. ``b`` is turned into tiles of 64 columns, whose sums stay
 in registers; some rows of ``a`` pass over a tile before the next tile is taken.
 
 For the shapes of gamma layers the tiles are float32. A relative error of 1e-7 in a shape is far
-below what any number of samples shows, and entries of ``a`` below 2^-53 of their row's sum are left
-out there: most hidden units of a deep layer are such. They would change a shape by less than its
-rounding, or make one of less than 1e-16 of the others, whose gamma and counts are 0 but for a
+below what any number of samples shows, and entries of ``a`` below 2^-53 of their row's sum are
+skipped there: most hidden units of a deep layer are such. They would change a shape by less than
+its rounding, or make one of less than 1e-16 of the others, whose gamma and counts are 0 but for a
 chance of that size. Rows of ``a`` are divided by their sums first, so that nothing overflows.
 """
 
@@ -41,10 +41,10 @@ _LANES, _COLUMNS = np.uint64(LANES), np.uint64(_WIDTH)
 
 
 class Contraction(NamedTuple):
-    """A matrix ``b``, divided by its largest entry ``scale[0]``, in tiles; ``least``, the bound
-    of what counts in a row, sixteen times; of a block's rows the weights, and the places of those
-    that count, up to ``ends``; and their product with ``b``: row i of a · b is
-    ``out[i] * sums[i]``."""
+    """A matrix ``b``, divided by its largest entry ``scale[0]``, in tiles; ``least``, the bound of
+    entries that count in a row, sixteen times; the weights of a block's rows, and the places of
+    those that count, up to ``ends``; and their product with ``b``: row i of a · b is ``out[i] *
+    sums[i]``."""
 
     tiles: np.ndarray
     scale: np.ndarray
@@ -58,7 +58,7 @@ class Contraction(NamedTuple):
 
 @njit(cache=True, nogil=True)
 def contraction(columns, inner, kind):
-    """Room for products with a matrix of ``columns`` × ``inner``, in numbers of a kind."""
+    """Scratch for products with a matrix of ``columns`` × ``inner``, in numbers of a kind."""
     tiles = (columns + _WIDTH - 1) // _WIDTH
     return Contraction(
         filled(np.empty(tiles * inner * _WIDTH, kind), 0.0).reshape((tiles, inner, _WIDTH)),
@@ -151,8 +151,8 @@ def _copy(work, rows, first, columns, out):
 def contract(_key, start, stop, a, b, out, kind):
     """Rows start…stop of out[r, i, :] = Σ_k a[r, i, k] b[r, :, k], rows numbered r·I + i.
 
-    Into float32 a row that sums to more than 1e30 goes scaled down: beside such shapes counts are
-    nothing, and only their proportions matter.
+    A row that sums to more than 1e30 is scaled down for float32: counts are negligible next to such
+    shapes, and only their proportions matter.
     """
     _, size, columns = out.shape
     room = contraction(columns, a.shape[2], kind)

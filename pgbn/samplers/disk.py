@@ -2,13 +2,13 @@
 
 A chain keeps arrays with a row for each document: labels, scores, counts. Under this executor the
 large ones are files that are mapped into memory. Work on rows is done block after block: while one
-is computed, the system is asked to read what the next will need, and afterwards the pages are let
-go. Kernels do not know it, and the bits are those of `Threads`. The files have no name: what ends,
-by whatever cause, leaves nothing behind.
+is computed, the system is asked to read the next one, and afterwards the pages are released.
+Kernels do not notice, and results are bit-identical to those of `Threads`. The files have no name:
+a process that ends, by whatever cause, leaves nothing behind.
 
-A block has as many rows as half of the memory holds: the pages that they lie on, of all arrays that
+A block has as many rows as fit into half of the memory. This counts the pages of all arrays that
 are read and written together, and 64 kB on either side of each, which the system maps as well. The
-other half is for what is read between blocks.
+other half is for data that are read between blocks.
 """
 
 import errno
@@ -40,9 +40,9 @@ _BLOCK = 0.5  # of the memory
 
 
 def reserve(file: int, size: int) -> None:
-    """Give an open file ``size`` bytes that are its own, zeros where nothing is written yet. A file
-    with holes asks for room only when a page is written: where the disk is full then, the system
-    ends the process (SIGBUS). Now it is an OSError."""
+    """Reserve ``size`` bytes for an open file, zeros until something is written. A file with holes
+    would reserve space only when a page is written: if the disk is full then, the system ends the
+    process (SIGBUS). Reserved at once, a full disk is an OSError."""
     if os.fstat(file).st_size < size:
         os.truncate(file, size)
     if hasattr(os, "posix_fallocate") and size:
@@ -54,8 +54,8 @@ def reserve(file: int, size: int) -> None:
 
 
 class Disk(Executor):
-    """Rows in files of ``folder``, of which at most ``memory`` (bytes, or "2GB") is resident; what
-    has no rows, such as the topics, comes on top of it. ``threads`` as elsewhere."""
+    """Rows in files of ``folder``, of which at most ``memory`` (bytes, or "2GB") is resident.
+    Arrays without rows, such as the topics, need memory in addition. ``threads`` as elsewhere."""
 
     memory: int
 
@@ -76,7 +76,7 @@ class Disk(Executor):
         return f"Disk({str(self.folder)!r}, memory={self.memory})"
 
     def __deepcopy__(self, memo: Any) -> "Disk":
-        return self  # what is copied with it, as an estimator is, works in the same place
+        return self  # a copy of its owner, such as an estimator, uses the same folder
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Disk, (str(self.folder), self.memory, self.workers)  # without its arrays
@@ -91,7 +91,7 @@ class Disk(Executor):
         return sum(len(part) for part in self._maps)
 
     def zeros(self, shape: tuple[int, ...], dtype: Any) -> NDArray[Any]:
-        """An array for rows: a file of zeros or, where it is small, in memory."""
+        """An array for rows: a file of zeros or, if it is small, in memory."""
         kind = np.dtype(dtype)
         size = prod(shape) * kind.itemsize
         if size < min(_SMALL, self.memory // _PART):
@@ -113,13 +113,13 @@ class Disk(Executor):
         return self.zeros(shape, dtype)
 
     def release(self) -> None:
-        """Let all pages go; what was written is kept by the system, and written to the disk."""
+        """Release all pages; the system keeps written data, and writes them to disk."""
         try:
             for pages in list(self._maps):
                 pages.madvise(mmap.MADV_DONTNEED)
         except OSError as error:  # such as pages that are locked in memory
             raise DataError(
-                f"Disk: memory={self.memory}: the system does not let memory go "
+                f"Disk: memory={self.memory}: the system does not release memory "
                 f"({error.strerror}), so that all rows would stay in it; use threads=… in place of "
                 "Disk, or lock no memory (mlockall)"
             ) from error
@@ -172,7 +172,7 @@ class Disk(Executor):
         return results
 
     def pipeline(self, before: Work, middle: Work, after: Work, number: int) -> None:
-        """Some at a time, or what is prepared would be in memory long before its turn."""
+        """Some at a time, or prepared blocks would be in memory long before their turn."""
 
         def later(work: Work, first: int) -> Work:
             return lambda i: work(first + i)
@@ -191,8 +191,8 @@ def _shifted(
 
 
 class _Files:
-    """The files behind some arrays, by rows: ``size`` bytes in all, and ``around`` what may be
-    mapped beside a block."""
+    """The files behind some arrays, by rows: ``size`` bytes in all, and ``around`` the bytes that
+    may be mapped around a block."""
 
     def __init__(self, rows: int, values: Sequence[Any]) -> None:
         arrays = list(_arrays_in(values))

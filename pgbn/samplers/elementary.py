@@ -1,12 +1,12 @@
-"""ln, exp, ln(1 + x), exp(x) - 1 and ln n!, with the same bits on every machine.
+"""ln, exp, ln(1 + x), exp(x) - 1 and ln n!, bit-identical on every machine.
 
     ln(1 + f) = f - s (f - P),   s = f / (2 + f),   P = Σ_{i>=1} 2 s^2i / (2i + 1)
     exp(k ln 2 + r) = 2^k (1 + r + r² Q),           Q = Σ_{i>=0} r^i / (i + 2)!
 
 A library's functions differ in the last place from one library to the next, and from one processor
-to another, as those with fused multiplication have code of their own. Here are only additions,
-multiplications and divisions, which are rounded alike everywhere, and the bits of a number. The
-error is below four units in the last place, mostly below one.
+to another, as those with fused multiplication have code of their own. The functions here use only
+additions, multiplications and divisions, which are rounded alike everywhere, and the bits of a
+number. The error is below four units in the last place, mostly below one.
 """
 
 import math
@@ -31,7 +31,7 @@ _P1, _P2, _P3, _P4, _P5, _P6, _P7, _P8, _P9 = (2.0 / (2 * i + 1) for i in range(
 _Q0, _Q1, _Q2, _Q3, _Q4, _Q5, _Q6, _Q7, _Q8, _Q9, _Q10, _Q11 = (
     1.0 / math.factorial(i + 2) for i in range(12)
 )
-_NEAR = 0.34  # so close to 0 the series are taken of x itself
+_NEAR = 0.34  # this close to 0 the series are taken of x itself
 _HALF_LN_2_PI = 0.9189385332046728
 
 
@@ -115,7 +115,7 @@ def log1p(x):
 
 @njit(cache=True, nogil=True)
 def log1p_quotient(x, y):
-    """ln(1 + x / y), also where x / y is more than a number can be."""
+    """ln(1 + x / y), also if x / y overflows."""
     return log1p(x / y) if x / y < math.inf else log(x) - log(y)
 
 
@@ -140,7 +140,7 @@ def expm1(x):
 
 @njit(cache=True, nogil=True)
 def log_factorial(n):
-    """ln n! of a whole number, by Stirling's series from 10 on: to 4e-15 of its value."""
+    """ln n! of an integer, by Stirling's series from 10 on: to 4e-15 of its value."""
     if n < 10.0:
         product = 1.0
         while n > 1.0:

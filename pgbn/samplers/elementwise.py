@@ -1,8 +1,8 @@
 """ln, exp, ln(1 + x), exp(x) - 1 and products of matrices, for arrays that draws depend on.
 
-numpy's differ in the last place between processors, as do products by a BLAS; these have the same
-bits everywhere (see `pgbn.samplers.elementary` and `pgbn.samplers.contract`). What is only
-reported, such as a density, may use numpy's.
+numpy's functions differ in the last place between processors, as do products by a BLAS. These are
+bit-identical everywhere (see `pgbn.samplers.elementary` and `pgbn.samplers.contract`). Numbers that
+are only reported, such as a density, may use numpy's.
 """
 
 from collections.abc import Callable
@@ -53,7 +53,7 @@ def log1p_of(x: ArrayLike) -> Any:
 
 
 def log1p_ratio(x: ArrayLike, y: ArrayLike) -> Any:
-    """ln(1 + x / y) of each pair; ln x - ln y where x / y is more than a number can be."""
+    """ln(1 + x / y) of each pair; ln x - ln y if x / y overflows."""
     if _is_formula(x) or _is_formula(y):
         return log1p_of(x / y)  # type: ignore[operator]
     with np.errstate(over="ignore"):
@@ -64,7 +64,7 @@ def log1p_ratio(x: ArrayLike, y: ArrayLike) -> Any:
 
 
 def _is_formula(x: Any) -> bool:
-    """Formulas, as derivations put them in place of numbers, answer to the functions of numpy."""
+    """Whether a value is a formula, which derivations use in place of numbers."""
     return hasattr(x, "__array_ufunc__") and not isinstance(x, (np.ndarray, np.generic))
 
 

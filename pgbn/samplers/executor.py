@@ -1,8 +1,8 @@
 """Executors: the one object through which rows are drawn on several threads.
 
-An executor decides where work is done, never what comes out. A row kernel draws row i from the
-stream of (key, i) alone and writes to places that belong to row i alone; calls are independent of
-each other. So every executor gives the same bits.
+An executor decides where work is done, never the result. A row kernel draws row i from the stream
+of (key, i) alone and writes to places that belong to row i alone. Calls are independent of each
+other, so the results of all executors are bit-identical.
 
 There are three: `Threads` here, `pgbn.samplers.disk.Disk` and `pgbn.samplers.on_ray.Ray`. Another
 one subclasses `Executor` and writes ``workers`` and ``calls``; everything else has a default.
@@ -30,11 +30,12 @@ if TYPE_CHECKING:
     from pgbn.samplers.random import RowKeys
     from pgbn.samplers.worker_pool import WorkerPool
 
-# Rows are numbered in blocks of so many, wherever they are worked on: shards begin with a block,
-# and what draws several rows or cells from one stream begins a new one with each.
+# Rows are numbered in blocks of this size on every executor. Shards begin with a block, and a
+# stream for several rows or cells begins anew with each block.
 ROW_BLOCK = 256
-# Rows differ in cost. A thread that is ready takes a part of what is left, so that blocks shrink
-# and all end at nearly the same time; a block is no less than a part of all: a call has its cost.
+# Rows differ in cost. A ready thread takes a fraction of the remaining rows, so that blocks shrink
+# and all threads end at nearly the same time. A block has a minimal size, since a call has its
+# cost.
 _OF_WHAT_IS_LEFT, _OF_ALL = 2, 32
 
 Edges = list[tuple[int, int]]
@@ -85,7 +86,7 @@ class Executor(ABC):
         return self
 
     def zeros(self, shape: tuple[int, ...], dtype: Any) -> NDArray[Any]:
-        """Zeros for rows, where the executor keeps them."""
+        """Zeros for rows, in the memory of the executor."""
         return np.zeros(shape, dtype)
 
     def empty(self, shape: tuple[int, ...], dtype: Any) -> NDArray[Any]:
@@ -102,7 +103,7 @@ class Executor(ABC):
         return shrinking(rows, self.workers) if self.workers > 1 else [(0, rows)]
 
     def release(self) -> None:  # noqa: B027
-        """Receive that some rows were read or written, and are not needed in memory now."""
+        """Note that some rows were read or written, and are no longer needed in memory."""
 
     # ---- which streams rows have ------------------------------------------------------
 
@@ -127,7 +128,7 @@ class Executor(ABC):
 
 
 class DelegatingExecutor(Executor):
-    """An executor that leaves its work to another one, ``below``."""
+    """An executor that delegates its work to another one, ``below``."""
 
     def __init__(self, below: Executor) -> None:
         self.below, self.workers = below, below.workers
@@ -186,8 +187,8 @@ class Threads(Executor):
         return results
 
     def pipeline(self, before: Work, middle: Work, after: Work, number: int) -> None:
-        """The middle ones run in this thread, while others prepare the next ones and finish the
-        last ones. At the end this thread helps them, from the back."""
+        """The middle calls run in this thread, while other threads prepare the next ones and finish
+        the last ones. At the end this thread helps them, from the back."""
         if self.workers <= 1:
             super().pipeline(before, middle, after, number)
             return
@@ -214,8 +215,8 @@ SERIAL = Threads(1)
 
 @lru_cache(maxsize=4)
 def _pool(threads: int) -> ThreadPoolExecutor:
-    """One pool for each of the last few numbers of threads asked for. The threads of a pool end
-    when nobody refers to it, which is when it is not among them and all its calls are done."""
+    """One pool for each of the last few numbers of threads. The threads of a pool end when nobody
+    refers to it: it is no longer one of these pools and all its calls are done."""
     return ThreadPoolExecutor(threads, thread_name_prefix="pgbn")
 
 

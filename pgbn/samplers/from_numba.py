@@ -1,4 +1,4 @@
-"""What kernels take from numba and llvmlite, or stand-ins where these are not installed.
+"""The parts of numba and llvmlite that kernels use, or stand-ins if these are not installed.
 
 All modules can then be imported, so that networks can be declared, explained and sampled with
 ``engine="reference"``. Only a kernel that is called needs the compiler, and says so.
@@ -19,7 +19,7 @@ __all__ = [
 
 
 class _StandIn:
-    """Whatever a module names when it is imported: a type, a base class, a decorator."""
+    """A stand-in for any name that a module imports: a type, a base class, a decorator."""
 
     def __getattr__(self, name: str) -> Any:
         return self
@@ -49,7 +49,7 @@ else:
 
 
 def without_compiler(function: Callable[..., Any]) -> Callable[..., Any]:
-    """What stands for a kernel where nothing can compile it."""
+    """The stand-in for a kernel if nothing can compile it."""
 
     @wraps(function)
     def kernel(*arguments: Any) -> Any:

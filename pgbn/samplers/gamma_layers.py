@@ -4,8 +4,8 @@
 
 The shapes never leave the cache. A block of rows has one stream. Shapes and gammas are float32
 numbers: the former have a relative error of 1e-7, gammas of 1e-5 at most, and those below 1e-38
-become the smallest number there is, where 1e-16 of a row's sum is already negligible. Shapes
-above 1e30, as vague rates make them, would leave the range of float32: their gammas are the shapes.
+become the smallest number; 1e-16 of a row's sum is already negligible. Shapes above 1e30, as vague
+rates make them, would leave the range of float32: their gammas are the shapes.
 """
 
 import math
@@ -40,8 +40,8 @@ _0 = np.uint64(0)
 
 
 class _Layer(NamedTuple):
-    """What a replicate's rows are drawn with, counts m (J, V) and rates (J), and where they go,
-    their sums (J) beside them."""
+    """The inputs of a replicate's rows, counts m (J, V) and rates (J); and their outputs, with
+    their sums (J)."""
 
     m: np.ndarray
     rate: np.ndarray
@@ -50,8 +50,8 @@ class _Layer(NamedTuple):
 
 
 class _Prior(NamedTuple):
-    """The prior shapes of a block of rows: row i has factor_i times the line i of ``mixed``, or,
-    where that is empty, the line ``shared``."""
+    """The prior shapes of a block of rows: row i has factor_i times the line i of ``mixed`` or, if
+    that is empty, the line ``shared``."""
 
     mixed: np.ndarray
     factor: np.ndarray
@@ -115,8 +115,8 @@ def _bound(shape, size):
 
 @njit(cache=True, nogil=True)
 def _draw_blocks(key, start, stop, coefficient, theta, phi, shared, m, rate, out, sums):
-    """`draw_layer`, or `draw_top` where ``theta`` and ``phi`` are empty: two kernels would
-    compile most of it twice."""
+    """`draw_layer`, or `draw_top` if ``theta`` and ``phi`` are empty: two kernels would compile
+    most of it twice."""
     _, size, columns = out.shape
     blocks, mixes = (size + BLOCK - 1) // BLOCK, phi.size > 0
     tiles = contraction(columns if mixes else 0, theta.shape[2], np.float32)
@@ -155,13 +155,13 @@ def draw_layer(key, start, stop, coefficient, theta, phi, m, rate, out, sums):
 
 
 def draw_top(key, start, stop, prior, m, rate, out, sums):
-    """The same where the rows of a replicate share their prior shapes (R, V)."""
+    """The same for rows of a replicate that share their prior shapes (R, V)."""
     given = (1.0, _NOTHING, _NOTHING, _fixed(prior))
     _draw_blocks(key, start, stop, *given, m, _fixed(rate), out, sums)
 
 
 def _fixed(array):
-    """The array, to be read alone."""
+    """The array, read-only."""
     view = array.view()
     view.flags.writeable = False
     return view
@@ -169,7 +169,7 @@ def _fixed(array):
 
 # ---- tables -------------------------------------------------------------------------------------
 #
-# Tables and their split in one pass: what a gamma layer passes up to a mix φ·θ.
+# Tables and their split in one pass: the counts that a gamma layer passes up to a mix φ·θ.
 #
 #     ℓ_jv ~ CRT(m_jv, a_jv),  a_jv = c Σ_k φ_vk θ_jk,   (ℓ_jvk)_k ~ Mult(ℓ_jv; ∝ φ_vk θ_jk)
 #
@@ -182,7 +182,7 @@ _0, _ROOM = np.uint64(0), np.uint64(ROOM)
 
 @njit(cache=True, nogil=True)
 def _split(rng, tables, phi, begin, score, split):
-    """Share out many tables, or tables that no unit can have caused: then any may have."""
+    """Share out many tables, or tables that no unit can have caused: these go to any unit."""
     weight = np.empty(split.size)
     for k in range(split.size):
         weight[k] = phi[begin + np.uint64(k)] * score[k]
@@ -200,7 +200,7 @@ class _Sizes(NamedTuple):
 
 
 class _Arrays(NamedTuple):
-    """What `share_tables` reads and writes, flat."""
+    """The inputs and outputs of `share_tables`, flat."""
 
     m: np.ndarray
     theta: np.ndarray
@@ -211,7 +211,7 @@ class _Arrays(NamedTuple):
 
 class _Scratch(NamedTuple):
     """θ_k / θ_·; and for the cells of a row: running sums of φ_vk θ_k / θ_· and of their lanes (see
-    `weigh`), the column, the whole sum, the tables; and a split."""
+    `weigh`), the column, the total, the tables; and a split."""
 
     score: np.ndarray
     sums: np.ndarray

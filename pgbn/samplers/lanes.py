@@ -212,8 +212,8 @@ def aligned(size):
 #
 # The places where something holds, one after another, from words of 64 bits.
 #
-# Sixteen comparisons at once give bits, whose places are then taken from a word one by one: a
-# branch for each number would be guessed wrongly, and so would the end of many short runs of them.
+# Sixteen comparisons at once give bits, whose places are then taken from a word one by one. A
+# branch for each number would be mispredicted, and so would the end of many short runs of them.
 
 
 _0, _1, _16, _64 = np.uint64(0), np.uint64(1), np.uint64(LANES), np.uint64(4 * LANES)
@@ -254,7 +254,7 @@ def find_nonzero(m, begin, size, places):
 @njit(cache=True, nogil=True, forceinline=True)
 def find_above(a, begin, b, first, step, size, places, at):
     """Write the k < size with a[begin + k] > b[first + step k] to ``places``, from places[at] on;
-    how many there are. Where step is 0, b[first : first + 16] are all the same number."""
+    how many there are. If step is 0, b[first : first + 16] are all the same number."""
     found, k = at, _0
     while k + _64 <= size:
         word = _0
@@ -300,7 +300,7 @@ def find_outside(a, bounds, size, places):
 
 # ---- sums ---------------------------------------------------------------------------------------
 #
-# Sums of rows, with the same bits wherever they are computed: the order of the sum is fixed.
+# Sums of rows, bit-identical on every machine: the order of the sum is fixed.
 
 
 _0, _1, _LANES = np.uint64(0), np.uint64(1), np.uint64(LANES)
@@ -415,8 +415,8 @@ def exp2_single(y):
 # One of many units with probability ∝ φ_k θ_k.
 #
 # Products are added in sixteen lanes, unit k in lane k mod 16: first a lane is picked, then a unit
-# of it. Where they are float32 numbers, so are their running sums: an error of 1e-7 in a
-# probability. Vectors are filled with zeros to a multiple of 16; indices are those of flat arrays.
+# of it. If they are float32 numbers, so are their running sums: an error of 1e-7 in a probability.
+# Vectors are filled with zeros to a multiple of 16; indices are those of flat arrays.
 
 
 ROOM = 2 * LANES  # places of one sum over lanes: a zero, the sixteen, and the rest of a line
@@ -445,9 +445,9 @@ def weigh(phi, begin, theta, size, reached, at, lanes, first):
 def pick_at(target, size, reached, at, lanes, first):
     """The unit where the running sum, lane after lane, passes the ``target``; see `weigh`.
 
-    Without branches, which would be guessed wrongly. Rounding may lead beyond the end of the
-    lanes or of a lane, or before its beginning: then it is ``size`` or more, and another target is
-    to be drawn.
+    There are no branches, which would be mispredicted. Rounding may lead beyond the end of the
+    lanes or of a lane, or before its beginning. The result is then ``size`` or more, and the caller
+    draws another target.
     """
     passed = above(load_lanes(lanes, first + _1), broadcast(target))
     if not passed:

@@ -1,8 +1,8 @@
-"""Joint draws from quadratic forms: what stands in a linear predictor.
+"""Joint draws from quadratic forms: the nodes in a linear predictor.
 
-Cells with likelihoods exp(κψ − ½ωψ²), ψ = gᵀx, tell x the quadratic form exp(bᵀx − ½xᵀAx) with
-A = Σ ω g gᵀ and b = Σ κ g. Every sum runs in a fixed order, without a BLAS: the same bits for any
-number of threads. Rows of kernels are the independent vectors x, one stream each.
+Cells with likelihoods exp(κψ − ½ωψ²), ψ = gᵀx, send x the quadratic form exp(bᵀx − ½xᵀAx) with A =
+Σ ω g gᵀ and b = Σ κ g. Every sum runs in a fixed order, without a BLAS: results are bit-identical
+for any number of threads. Rows of kernels are the independent vectors x, one stream each.
 """
 
 import math
@@ -127,7 +127,7 @@ def joint_normal(stream: Stream, matrix: Array, vector: Array) -> Array:
 
 @njit(cache=True, nogil=True)
 def _binary_rows(key, start, stop, matrix, vector, log_odds, out):
-    """out holds the old bits; each is drawn given the others, in order."""
+    """``out`` has the old bits; each is drawn given the others, in order."""
     batch, size = out.shape[1], out.shape[2]
     rng = new_rng()
     for row in range(start, stop):

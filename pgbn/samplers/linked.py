@@ -1,10 +1,10 @@
-"""What pgbn uses of numba's private parts: kernels are linked, and bundles passed by address.
+"""The private parts of numba that pgbn uses: kernels are linked, and bundles passed by address.
 
 numba optimises every function that it meets and turns it into machine code, with all that it calls
-linked in, so that a function five calls deep is optimised five times; and it wraps every one for
-callers in Python. Here a function that a kernel calls is translated once, to LLVM's intermediate
-code, and left at that: the kernel that Python calls links all of it in, and is optimised once.
-Inlining is LLVM's choice as before, and so are the bits: neither reorders floating-point sums.
+linked in. A function five calls deep is optimised five times; and numba wraps every one for callers
+in Python. Here a function that a kernel calls is only translated, once, to LLVM's intermediate
+code. The kernel that Python calls links all of it in, and is optimised once. LLVM still decides
+what to inline. Results stay bit-identical: neither way reorders floating-point sums.
 
 The function itself can still be called from Python; it is then compiled as usual, as a kernel.
 
@@ -45,10 +45,10 @@ def link(function: Callable[..., Any], options: dict[str, Any]) -> Any:
 
 @contextmanager
 def uninterrupted() -> Iterator[None]:
-    """Ctrl-C takes effect when this is left, as often as it was pressed.
+    """A context that delays Ctrl-C until its end, as often as it was pressed.
 
-    For the compiler: stopped anywhere, it leaves objects of LLVM that are half made or half
-    deleted, and the interpreter ends when somebody meets them, minutes later.
+    It protects the compiler. If that is stopped anywhere, it leaves objects of LLVM that are half
+    made or half deleted, and the interpreter crashes on them minutes later.
     """
     handler = signal.getsignal(signal.SIGINT)
     if threading.current_thread() is not threading.main_thread() or not callable(handler):
@@ -65,10 +65,10 @@ def uninterrupted() -> Iterator[None]:
 
 
 class _Dispatcher(registry.CPUDispatcher):  # type: ignore[misc, unused-ignore]
-    """A dispatcher for callers in Python, which shows callers in kernels its `linked` twin.
+    """A dispatcher for callers in Python, which shows callers in kernels its `linked` counterpart.
 
-    Both have the same flags, since numba compiles its own functions (`np.empty`, `min`) anew for
-    callers with others: what only the twin needs is said when it is translated.
+    Both have the same flags, since numba compiles its own functions (`np.empty`, `min`) again for
+    callers with other flags. Options of the counterpart alone are set when it is translated.
     """
 
     forceinline = False
@@ -103,12 +103,13 @@ class _Dispatcher(registry.CPUDispatcher):  # type: ignore[misc, unused-ignore]
 
 class _Linked(registry.CPUDispatcher):  # type: ignore[misc, unused-ignore]
     def get_call_template(self, args: Any, kws: Any) -> Any:
-        """An integer that is written in the call is any integer: one version serves f(0), f(1)."""
+        """A literal integer in the call is treated as any integer: one version serves f(0),
+        f(1)."""
         named = {name: _general(kind) for name, kind in kws.items()}
         return super().get_call_template(tuple(map(_general, args)), named)
 
     def add_overload(self, cres: Any) -> None:
-        """Kernels find it; the table of what Python may call stays empty."""
+        """Kernels find it; the table of functions for Python stays empty."""
         self.overloads[tuple(cres.signature.args)] = cres
 
 
@@ -117,21 +118,21 @@ def _general(kind: Any) -> Any:
 
 
 class _Library(JITCodeLibrary):  # type: ignore[misc, unused-ignore]
-    """Intermediate code of a function, to be linked into the library of a kernel; the libraries of
-    what it calls are beside it, not in it."""
+    """Intermediate code of a function, to be linked into the library of a kernel. The libraries of
+    its callees are separate, not in it."""
 
     def finalize(self) -> None:
         self._finalized = True
 
     @property
     def all_linked(self) -> list[Any]:
-        """This library and those of all that it calls, directly or not, each once."""
+        """This library and those of all its callees, direct or not, each once."""
         return list(dict.fromkeys([self, *self._linking_libraries]))
 
 
 @register_pass(mutates_CFG=True, analysis_only=False)
 class _Lowering(NativeLowering):  # type: ignore[misc, unused-ignore]
-    """Translates a function, and leaves it at that."""
+    """Translates a function, and does nothing more."""
 
     _name = "linked_lowering"
 
@@ -176,14 +177,14 @@ _ADDRESS = llvm.IntType(8).as_pointer()
 
 
 class _Uncounted(types.Type):  # type: ignore[misc, unused-ignore]
-    """A named tuple of arrays, numbers and named tuples, known by its address."""
+    """A named tuple of arrays, numbers and named tuples, passed by its address."""
 
     def __init__(self, bundle: Any) -> None:
         self.bundle = bundle
         super().__init__(name=f"Uncounted({bundle})")
 
     def part(self, name: str) -> tuple[int, Any, Any]:
-        """Its number, what it is in the bundle, and what a reader gets."""
+        """The number of a part, its type in the bundle, and its type for a reader."""
         number = self.bundle.fields.index(name)
         kind = self.bundle.types[number]
         return number, kind, _Uncounted(kind) if isinstance(kind, types.BaseNamedTuple) else kind
@@ -229,7 +230,7 @@ def _without_counter(context: Any, builder: Any, kind: Any, value: Any) -> Any:
 
 
 def words_here(words: Any) -> Any:
-    """What an intrinsic returns that gives two words in the frame of its caller, as an array that
+    """The result of an intrinsic that gives two words in the frame of its caller, as an array that
     has no counter; see `new_rng`."""
 
     def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -249,7 +250,7 @@ def words_here(words: Any) -> Any:
 
 
 def without_counters(kind: Any) -> Any:
-    """What an intrinsic returns that gives arrays without counters; see `uncounted`."""
+    """The result of an intrinsic that gives arrays without counters; see `uncounted`."""
     if isinstance(kind, types.BaseNamedTuple):
         return _by_address(kind)
 

@@ -1,8 +1,8 @@
 """Ray: workers on the cores of this machine, or of a cluster, that keep the rows.
 
-The only part of pgbn that knows Ray: actors with a state each (`pgbn.samplers.worker_pool`), its
-object store for what goes to all of them, and what tells that one is dead or does not answer. What
-they are asked stands in `pgbn.engine.shards`.
+This is the only part of pgbn that uses Ray. It has actors with a state each
+(`pgbn.samplers.worker_pool`), an object store for messages to all of them, and a test whether one
+is dead or does not answer. The messages are defined in `pgbn.engine.shards`.
 """
 
 from __future__ import annotations
@@ -31,10 +31,11 @@ _LONGEST = 1e9  # seconds; Ray counts thousandths in 64 bits
 class Ray(DelegatingExecutor):
     """Rows on ``workers`` of Ray, with ``threads`` each: processes of this machine or, given the
     ``address`` of a cluster ("auto" for the one that this machine belongs to), of its machines.
-    Without ``workers``, there are as many as there are cores for.
+    Without ``workers``, there are as many as the cores allow.
 
-    What has no rows is drawn here. Workers leave what they have with Ray every ``commit`` sweeps:
-    one that dies, or gives no answer for ``timeout`` seconds, is replaced and goes on from there.
+    Nodes without rows are drawn here. Workers store their arrays with Ray every ``commit`` sweeps.
+    A worker that dies, or gives no answer for ``timeout`` seconds, is replaced, and the new one
+    continues from there.
     """
 
     spreads_rows = True
@@ -73,7 +74,7 @@ class Ray(DelegatingExecutor):
         return f"Ray(workers={self.workers}{address})"
 
     def __deepcopy__(self, memo: Any) -> Ray:
-        return self  # what is copied with it, as an estimator is, has the same workers
+        return self  # a copy of its owner, such as an estimator, has the same workers
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Ray, (self.asked, self.address, self.threads, self.timeout, self.commit)
@@ -89,14 +90,14 @@ class Ray(DelegatingExecutor):
         return self._pool
 
     def close(self) -> None:
-        """End the workers, and Ray where it was started for them."""
+        """End the workers, and Ray if it was started for them."""
         if self._pool is not None:
             self._pool.close()
             self._pool = None
 
 
 class _Worker:
-    """An actor: a state, and whatever it is asked to do with it."""
+    """An actor: a state, and the functions that it is asked to call with it."""
 
     def __init__(self) -> None:
         self.state: dict[str, Any] = {}
@@ -111,7 +112,7 @@ class _Worker:
 
 
 class _Ticket(NamedTuple):
-    """Two results of a call: that it was made, and what it gave, to be fetched if it is wanted."""
+    """Two results of a call: that it was made, and its value, to be fetched if it is wanted."""
 
     made: Any
     result: Any
@@ -148,12 +149,12 @@ class RayPool(WorkerPool):
 
     def _begin(self, address: str | None) -> None:
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-        os.environ.setdefault("RAY_worker_niceness", "0")  # else they give way to everybody
+        os.environ.setdefault("RAY_worker_niceness", "0")  # else they have a low priority
         cores = {} if address else {"num_cpus": max(_CORES, self.number * self.threads)}
         for left in range(_STARTS - 1 if address is None else 0, -1, -1):
             try:
                 with _own_signals():
-                    # "local": else Ray joins whatever of another program it finds on this machine
+                    # "local": else Ray joins a Ray of another program on this machine
                     self.ray.init(address or "local", include_dashboard=None if address else False,
                                   log_to_driver=False, logging_level=logging.ERROR,
                                   **cores)  # fmt: skip
@@ -188,7 +189,7 @@ class RayPool(WorkerPool):
             raise WorkerLost(number, f"it did not start: {error}") from error
 
     def is_alive(self) -> bool:
-        """Whether Ray can be asked. If its process on this machine has ended, it is shut down here:
+        """Whether Ray is alive. If its process on this machine has ended, it is shut down here:
         else it would end this process without an exception."""
         if self.ray.is_initialized() and not _is_served(self._socket):
             self.ray.shutdown()
@@ -213,7 +214,7 @@ class RayPool(WorkerPool):
         self._check_alive()
         with suppress(Exception):
             self.ray.kill(self._actors[worker])
-        with suppress(Exception):  # one that hangs does not hear it
+        with suppress(Exception):  # one that hangs does not receive it
             self._end_process(*self._places[worker])
         self._ages[worker] += 1
         self._actors[worker] = self._kind.remote()
@@ -265,8 +266,8 @@ class RayPool(WorkerPool):
 @contextmanager
 def _own_signals() -> Iterator[None]:
     """Begin Ray, and leave signals as they are: it would take SIGTERM for itself, so that a stop
-    leaves no checkpoint. Its processes are begun deaf to SIGHUP, else they would end with the
-    terminal, and the driver with them before it has saved."""
+    leaves no checkpoint. Its processes ignore SIGHUP; else they would end with the terminal, and
+    the driver with them before it has saved."""
     before = {}
     if threading.current_thread() is threading.main_thread():  # no other may set them
         names = ("SIGINT", "SIGTERM", "SIGHUP")

@@ -1,9 +1,9 @@
 """Random variates in plain numpy: small, exact, and without a compiler.
 
-`PlainVariates` draws what `pgbn.samplers.vectorised` draws, under the same names, for a stream that
-brings it: ``Stream(0, shape, variates=PlainVariates(np.random.default_rng(1)))``. The reference
-sampler draws with it. Each method is the shortest exact way to draw its law; what is small enough
-to underflow is drawn as a logarithm.
+`PlainVariates` draws from the laws of `pgbn.samplers.vectorised`, under the same names, for a
+stream that carries it: ``Stream(0, shape, variates=PlainVariates(np.random.default_rng(1)))``. The
+reference sampler draws with it. Each method is the shortest exact way to draw from its law; values
+that could underflow are drawn as logarithms.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class PlainVariates:
         return 1.0 / (1.0 + self.beta_odds(stream, a, b))
 
     def neg_log_beta(self, stream: Stream, a: Any, n: Any) -> Array:
-        """−ln(x / (x + y)) for two gammas x and y; 0 where n is 0, and y with it."""
+        """−ln(x / (x + y)) for two gammas x and y; 0 if n, and thus y, is 0."""
         x, y = self.log_gamma(stream, a), self.log_gamma(stream, n)
         return np.asarray(np.logaddexp(x, y) - x)
 
@@ -78,7 +78,7 @@ class PlainVariates:
         self, stream: Stream, mean: Any, precision: Any, count: Any = 0.0, exposure: Any = 0.0
     ) -> Array:
         """e^y with the log density f(y) = ny − qe^y − τ(y − μ)²/2, whose second derivative is −τ
-        at most: a normal of precision τ around the mode, accepted by what f lacks of it."""
+        at most: a normal of precision τ around the mode, accepted by the ratio of the densities."""
         parts = (mean, precision, count, exposure)
         mu, tau, n, q = (np.broadcast_to(np.asarray(e, np.float64), stream.shape) for e in parts)
         with np.errstate(divide="ignore"):
@@ -113,7 +113,8 @@ class PlainVariates:
         return self.generator.binomial(n, p, stream.shape)
 
     def crt(self, stream: Stream, m: Any, r: Any) -> Array:
-        """Customer i opens a table with probability r / (r + i − 1), the first one surely."""
+        """Customer i opens a table with probability r / (r + i − 1), the first one with
+        certainty."""
         m, r = (np.broadcast_to(each, stream.shape) for each in (m, r))
         tables = (m > 0).astype(np.int64)
         for before in range(1, int(m.max(initial=0))):

@@ -1,6 +1,5 @@
-"""A small kernel that has something of everything that `pgbn.samplers.linked` treats: functions
-that it calls, inlined or not, one within itself, sums of arrays, a bundle of bundles, words
-in its frame."""
+"""A small kernel with every feature that `pgbn.samplers.linked` handles: functions that it calls,
+inlined or not, a nested one, sums of arrays, a bundle of bundles, words in its frame."""
 
 from typing import Any, NamedTuple
 
@@ -52,7 +51,7 @@ def _probed(numbers, factor):
 
 
 def try_kernel() -> None:
-    """Compile the kernel the way that is tried, or read it from disk; an error if it is wrong."""
+    """Compile the kernel in the way on trial, or read it from disk; an error if it is wrong."""
     kernels = (_probed, _total, _scaled)
     for each in kernels:
         vars(each).pop("dispatcher", None)  # of a way that failed

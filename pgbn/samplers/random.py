@@ -4,7 +4,7 @@ A stream is a SplittableRandom generator (Steele, Lea and Flood, 2014): a state 
 an odd increment g, advanced by s ← s + g and read through a bijective 64-bit mixer.
 Both words are hashes of (seed, chain, sweep, step, row), so a draw depends on nothing
 else: not on the number of threads, the block that a row was handled in, or the order
-of the steps. Kernels hold a stream as a uint64 array of two words, ``rng``.
+of the steps. A stream in a kernel is a uint64 array of two words, ``rng``.
 
 The increment is mix(s ^ constant) | 1: any odd number. The paper goes one step further: where
 fewer than 24 pairs of neighbouring bits of g differ, as in one stream of 47, it flips every second
@@ -12,11 +12,11 @@ bit of g. That step is not taken here. It guards against increments such as 1, w
 million words; the chance that a hash gives one as bad is far below 10^-12. In streams that the
 paper would change, 12 million words show nothing (`tests/samplers/test_random.py`).
 
-What this means for independence: a stream is known by the 64 bits where it begins. Rows of one
-draw begin at different states, since the mixer is a bijection. Any two other streams are identical
-with a chance of 2^-64: 3 % that there is one such pair among a billion streams. Streams overlap
-otherwise only where one increment is a small multiple of the other, which is as rare. More is not
-proved, as for all generators that are seeded by hashes.
+A stream is determined by the 64 bits where it begins. This is what independence rests on. Rows of
+one draw begin at different states, since the mixer is a bijection. Any two other streams are
+identical with a chance of 2^-64: 3 % that there is one such pair among a billion streams. Streams
+overlap otherwise only if one increment is a small multiple of the other, which is as rare. More is
+not proved, as for all generators that are seeded by hashes.
 """
 
 import math
@@ -85,7 +85,7 @@ def later_key(key: int, rows: int) -> np.uint64:
 
 
 class RowKeys(NamedTuple):
-    """A key of rows that are known by their content: ``words`` has a hash of each of them."""
+    """A key of rows that are identified by their content: ``words`` has a hash of each of them."""
 
     key: np.uint64
     words: np.ndarray
@@ -104,8 +104,8 @@ def _beginning_for(key, row):
 
 @intrinsic
 def new_rng(typing_context):
-    """An array for the two words of a stream. It is in the frame of the kernel that asks, and ends
-    with it: every function that draws would count the references to another array."""
+    """An array for the two words of a stream. It is in the frame of the calling kernel, and ends
+    with it. Every function that draws would count the references to an ordinary array."""
     words = types.Array(types.uint64, 1, "C")
     if way().linked:
         from pgbn.samplers.linked import words_here
@@ -239,7 +239,7 @@ def normal(rng):
 
 # ---- stream -------------------------------------------------------------------------------------
 #
-# What a vectorised draw needs to know: its key, its shape, its executor.
+# The inputs of a vectorised draw: its key, its shape, its executor.
 
 
 @dataclass(slots=True)
@@ -250,10 +250,10 @@ class Stream:
     Its rows, along the last axis, are numbered by the flat index of the others; row i is drawn
     from the stream of (key, i) in order.
     A key must serve one draw only: two draws with one key are not independent, so a rule that
-    draws twice takes a `child` for the second. ``simplex`` is the axis, or the axes, along
-    which the node's value sums to one, where it does. ``executor`` may be a number of threads.
-    ``variates``, if given, draw in place of the kernels: ``variates.gamma(stream, shape, rate)``
-    stands for `pgbn.samplers.vectorised.gamma`, and so on (see `pgbn.samplers.plain`).
+    draws twice takes a `child` for the second. ``simplex`` is the axis, or the axes, along which
+    the node's value sums to one, if it does. ``executor`` may be a number of threads. ``variates``,
+    if given, draw in place of the kernels: ``variates.gamma(stream, shape, rate)`` stands for
+    `pgbn.samplers.vectorised.gamma`, and so on (see `pgbn.samplers.plain`).
     """
 
     key: int

@@ -1,4 +1,4 @@
-"""Rows of broadcast arrays: what the vectorised draws have in common."""
+"""Rows of broadcast arrays: the common parts of the vectorised draws."""
 
 import math
 from collections.abc import Callable
@@ -66,7 +66,7 @@ def _broadcasts(sizes: tuple[int, ...], shape: tuple[int, ...]) -> bool:
 
 
 def blank(stream: Stream, dtype: np.dtype = REAL) -> NDArray:
-    """Room for a draw, where the executor keeps what has rows; anything is in it."""
+    """An uninitialised array for a draw, in the memory that the executor has for rows."""
     return stream.executor.empty(stream.shape, dtype)
 
 
@@ -104,7 +104,7 @@ def _in_blocks(line: NDArray) -> NDArray:
 
 @njit(cache=True, nogil=True, forceinline=True)
 def row_of(array, row, out):
-    """The part of a broadcast operand beside row ``row`` of ``out``: a vector of size d3 or 1."""
+    """The part of a broadcast operand for row ``row`` of ``out``: a vector of size d3 or 1."""
     _, first, second, _ = out.shape
     k = row % second
     row //= second

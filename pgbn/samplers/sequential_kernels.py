@@ -4,10 +4,10 @@
     a_i ~ Gam(e_i + ℓ_i, f_i + Σ_k ln(1 + E_ik/c_ik)),  φ_ik ~ Gam(a_i + m_ik, c_ik + E_ik)
 
 The sums of the new entries before i grow along the scan, those of the old ones after i are made
-from the back: the sum of all less the own entry would cancel. With `Edges`, the sums are over the
-entries at the other ends of the edges of i instead, where i is the second of an edge (B) or the
-first (A). Entry i of replicate r has the stream of (key, r·N + i). N·K draws, whatever the number
-of pairs; with weights that are no diagonal, N·K² multiplications.
+from the back: subtracting the own entry from the sum of all would lose digits. With `Edges`, the
+sums are over the entries at the other ends of the edges of i instead, where i is the second of an
+edge (B) or the first (A). Entry i of replicate r has the stream of (key, r·N + i). N·K draws,
+whatever the number of pairs; with weights that are no diagonal, N·K² multiplications.
 """
 
 from typing import NamedTuple
@@ -21,9 +21,8 @@ from pgbn.samplers.variates.gamma import HUGE, TINY, draw_gamma_rate
 
 
 class Entries(NamedTuple):
-    """The gammas φ and what is known of them, each (replicates, N, K): counts m, shapes (empty if
-    they have `Parents`), rates c, and exposures q that do not depend on other entries (or
-    empty)."""
+    """The gammas φ and their inputs, each (replicates, N, K): counts m, shapes (empty if they have
+    `Parents`), rates c, and exposures q that do not depend on other entries (or empty)."""
 
     value: np.ndarray
     received: np.ndarray
@@ -34,7 +33,7 @@ class Entries(NamedTuple):
 
 class Parents(NamedTuple):
     """The shapes a of the entries, each (replicates, N): gammas with shape e, rate f and counts ℓ.
-    All empty where the shapes are known."""
+    All empty if the shapes are given."""
 
     value: np.ndarray
     received: np.ndarray

@@ -1,4 +1,4 @@
-"""Counts shared out among the summands of what they are counts of."""
+"""Counts of a sum, shared out among its summands."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -16,7 +16,7 @@ def share_out(
     """(n_1, n_2, …) ~ Mult(count, summands / their sum), an array of the shape of ``counts`` for
     each summand, which broadcasts to that shape.
 
-    It is drawn as a chain of binomials, n_i ~ Bin(what is left, v_i / Σ_{≥i} v).
+    It is drawn as a chain of binomials, n_i ~ Bin(rest, v_i / Σ_{≥i} v).
     """
     shape = counts.shape
     left = counts.reshape(stream.shape)

@@ -34,8 +34,8 @@ class Factors(NamedTuple):
 
 
 class _Scratch(NamedTuple):
-    """Of one cell: the weight of each summand, its share, and where in each factor the cell is;
-    and where its row begins."""
+    """Scratch for one cell: the weight of each summand, its share, the place of the cell in each
+    factor, and where its row begins."""
 
     weight: np.ndarray
     share: np.ndarray
@@ -166,7 +166,7 @@ def cell_rates(start, stop, indptr, indices, numbers, factors, out):
 
 # ---- weighted -----------------------------------------------------------------------------------
 #
-# Weighted sets: rows of a known sparse matrix w, summed and shared out entry by entry.
+# Weighted sets: rows of a constant sparse matrix w, summed and shared out entry by entry.
 #
 # forward   out[i, …] = Σ_c w_ic value[c, …] backward  ℓ_i ~ Pois(q Σ_c w_ic Π_f f[c, …])  ⇒
 # (ℓ_ic)_c | ℓ_i ~ Mult(ℓ_i; ∝ w_ic Π_f f[c, …])
@@ -239,14 +239,14 @@ def thin_weighted(key, start, stop, counts, weights, span, factors, targets):
 
 # ---- column rates -------------------------------------------------------------------------------
 #
-# The rates of sparse cells, where one factor of each summand belongs to the column alone.
+# The rates of sparse cells whose summands each have a factor that belongs to the column alone.
 #
 #     out[cell] = Σ_c u[row, c] · w[column, c],    u[row, c] = Π_f u_f[row, c]
 #
-# as in Φθ. `pgbn.samplers.thinning.cell_rates` gives the same bits for any factors. Here u is
-# found once for each row; four cells are added up at a time, since each sum waits for its last
-# addition; and summands that are too small to be seen are left out: products of tiny θ and φ are
-# often below the smallest normal number, where the processor takes dozens of times as long.
+# as in Φθ. `pgbn.samplers.thinning.cell_rates` is bit-identical, for any factors. Here u is
+# computed once for each row. Four cells are added up at a time, since each sum waits for its last
+# addition. Summands that are too small to matter are skipped: products of tiny θ and φ are often
+# below the smallest normal number, where the processor takes dozens of times as long.
 
 
 # A billion summands below the one cannot be seen in a sum above the other.
@@ -337,11 +337,11 @@ def _weigh_row(factors, own, least, begin, kept, places):
 
 # ---- scatter ------------------------------------------------------------------------------------
 #
-# Scatter-add: what the rows that read an entry have heard is added up for the entry.
+# Scatter-add: the evidence of all rows that read an entry is added up for the entry.
 #
 #     out[r, g] = Σ_{l : place[r, l] = g} value[r, l]
 #
-# The rows are added in their order, so that the sum of floats is the same bits every time.
+# The rows are added in their order, so that the sum of floats is bit-identical every time.
 
 
 @njit(cache=True, nogil=True)

@@ -3,7 +3,7 @@
 Every function takes a `Stream` and operands that broadcast to its shape as in numpy, and returns
 a new C-contiguous array of that shape. The draws depend on the key and the operands, never on the
 number of threads. Operands that are C-contiguous float64 (counts: int64) arrays of 4 dimensions
-are used as they are; others are converted. A stream may bring variates of its own, which then draw
+are used as they are; others are converted. A stream may have variates of its own, which then draw
 in place of the kernels of this module.
 """
 
@@ -71,7 +71,7 @@ _SAFE_SUM = 0.1  # P(all gammas < 1e-300) = 1e-300^(sum of the shapes) is below 
 
 
 def _or_by_own(draw: F) -> F:
-    """A stream that brings its own variates draws by them (`Stream.variates`)."""
+    """A stream that has its own variates draws by them (`Stream.variates`)."""
     name = draw.__name__.lstrip("_")
 
     @wraps(draw)
@@ -118,7 +118,7 @@ uniform, normal, exponential = _uniform, _normal, _exponential
 
 @_or_by_own
 def gamma(stream: Stream, shape: ArrayLike, rate: ArrayLike) -> NDArray[np.float64]:
-    """x ~ Gam(shape, RATE), from 2.2e-308 to 1e300; exactly 0 where the shape is 0."""
+    """x ~ Gam(shape, RATE), from 2.2e-308 to 1e300; exactly 0 if the shape is 0."""
     return _entries(gamma_rows, stream, shape, rate)
 
 
@@ -136,7 +136,7 @@ def polya_gamma(stream: Stream, tilt: ArrayLike) -> NDArray[np.float64]:
 
 @_or_by_own
 def log_gamma(stream: Stream, shape: ArrayLike) -> NDArray[np.float64]:
-    """ln x, x ~ Gam(shape, 1); -inf where the shape is 0."""
+    """ln x, x ~ Gam(shape, 1); -inf if the shape is 0."""
     return _entries(log_gamma_rows, stream, shape)
 
 
@@ -171,7 +171,7 @@ def beta(stream: Stream, a: ArrayLike, b: ArrayLike) -> NDArray[np.float64]:
 
 @_or_by_own
 def neg_log_beta(stream: Stream, a: ArrayLike, n: ArrayLike) -> NDArray[np.float64]:
-    """-ln s, s ~ Beta(a, n), for counts n; 0 where n is 0."""
+    """-ln s, s ~ Beta(a, n), for counts n; 0 if n is 0."""
     return _entries(neg_log_beta_rows, stream, a, n, counts=(1,))
 
 
@@ -225,7 +225,7 @@ def dirichlet(stream: Stream, concentration: ArrayLike, axis: Any) -> NDArray[np
     """x ~ Dir(concentration) along ``axis`` (from 1 on), or over the cells of several axes: gammas,
     divided by their sum.
 
-    Where all gammas of a line may underflow it is the softmax of their logarithms (math.md 0.6).
+    If all gammas of a line may underflow, it is the softmax of their logarithms (math.md 0.6).
     Concentrations of 0 give 0; a line of zeros only gives the uniform distribution.
     """
     if isinstance(axis, tuple):
@@ -253,7 +253,7 @@ def multinomial(
 ) -> NDArray[np.int64]:
     """x ~ Multinomial(n, probability) along ``axis`` (from 1 on), where n has size 1.
 
-    The probabilities need not sum to 1; where they are all 0 the split is uniform. Each line along
+    The probabilities need not sum to 1; if they are all 0, the split is uniform. Each line along
     the axis has a stream of its own, numbered by the flat index of the other axes.
     """
     shape = stream.shape
@@ -270,7 +270,7 @@ def multinomial(
 
 
 def _over_cells(stream: Stream, concentration: Any, axes: Any) -> NDArray[np.float64]:
-    """A Dirichlet over the cells of several axes: these last, and seen as one."""
+    """A Dirichlet over the cells of several axes, which come last and become one."""
     shape = stream.shape
     order = (*(axis for axis in range(len(shape)) if axis not in axes), *axes)
     every = np.broadcast_to(np.asarray(concentration, np.float64), shape).transpose(order)
@@ -299,7 +299,7 @@ def _around(stream: Stream, axis: int, *operands: Any) -> tuple[Stream, list[NDA
 @_or_by_own
 def categorical(stream: Stream, log_weight: ArrayLike, axis: int) -> NDArray[np.int64]:
     """Zeros with a single 1 along ``axis`` (from 1 on), at k with P(k) proportional to
-    exp(log_weight[k]); the weights may be as small or as large as they like."""
+    exp(log_weight[k]); the weights may be arbitrarily small or large."""
     if len(stream.shape) > 4:
         whole = stream.shape
         stream, (log_weight,), axis = _around(stream, axis, log_weight)

@@ -1,8 +1,8 @@
-"""Workers of which each has a memory of its own, and does what it is asked in order.
+"""Workers, each with a memory of its own, that carry out messages in order.
 
-This is all that pgbn needs of a cluster; `pgbn.samplers.on_ray` is one, and
-`tests/helpers/workers_here.py` another, in one process. An executor that has a `worker_pool` gives
-its rows to it, see `pgbn.engine.shards`.
+This is all that pgbn needs of a cluster. `pgbn.samplers.on_ray` implements it, and so does
+`tests/helpers/workers_here.py`, in one process. An executor that has a `worker_pool` gives its rows
+to it, see `pgbn.engine.shards`.
 """
 
 from __future__ import annotations
@@ -42,23 +42,22 @@ class WorkerPool(ABC):
 
     @abstractmethod
     def renew(self, worker: int) -> None:
-        """Put a new worker, with an empty state, in the place of one, which is ended if it
-        lives."""
+        """Replace a worker, which is ended if it is alive, by a new one with an empty state."""
 
     @abstractmethod
     def share(self, value: Any) -> Any:
-        """A handle: given to `ask` in place of the value it goes to each machine once. Its arrays
-        are read only."""
+        """A handle of a value. `ask` takes it in place of the value, which then goes to each
+        machine once. Its arrays are read-only."""
 
     @abstractmethod
     def ask(self, worker: int, function: Callable[..., Any], *args: Any) -> Any:
-        """Let a worker call ``function(state, *args)`` when it has done what it was asked before.
-        Returns a ticket, which is a handle of the result too."""
+        """Let a worker call ``function(state, *args)`` after all earlier messages. Returns a
+        ticket, which is also a handle of the result."""
 
     @abstractmethod
     def answer(self, worker: int, ticket: Any, fetch: bool = True) -> Any:
         """The result of a ticket or, unless it is to be fetched, the ticket, when it is done.
-        Raises `WorkerLost` if the worker is dead or late, and what the function raised."""
+        Raises `WorkerLost` if the worker is dead or late, and any exception of the function."""
 
     def map(self, function: Callable[..., Any], jobs: Iterable[tuple[Any, ...]]) -> Iterator[Any]:
         """The results of ``function(state, *job)`` for all jobs, in their order, one job for each
@@ -69,24 +68,24 @@ class WorkerPool(ABC):
 
 
 class Session:
-    """What some ``workers`` of a pool were asked, in order.
+    """The messages to some ``workers`` of a pool, in order.
 
-    A worker depends on nothing but that. So the one that takes the place of a lost worker is asked
-    the same again, and is bit-identical; the others do not notice.
+    A worker depends on nothing else. A new worker in place of a lost one receives the same messages
+    again, and is bit-identical; the others do not notice.
     """
 
     def __init__(self, pool: WorkerPool, workers: int) -> None:
         self.pool = pool
         self._logs: list[list[Message]] = [[] for _ in range(workers)]
-        self._ages = [-1] * workers  # of the workers that have done what is in the log
+        self._ages = [-1] * workers  # of the workers that have done all messages of the log
 
     def begin(self, first: Sequence[list[Message]]) -> None:
-        """Each worker is asked its own of the ``first`` messages."""
+        """Each worker receives its own list of the ``first`` messages."""
         self.continue_from(first)
         self._ages = [-1] * len(first)
 
     def continue_from(self, logs: Sequence[list[Message]]) -> None:
-        """From now on a new worker is asked these messages, and what comes after them."""
+        """From now on a new worker receives these messages, and all later ones."""
         self._logs = [list(log) for log in logs]
 
     def tell(self, messages: Sequence[Message]) -> list[Any]:
@@ -112,7 +111,7 @@ class Session:
         return [self.pool.ask(number, function, *args) for function, args in messages]
 
     def _answer(self, number: int, message: Message, tickets: list[Any], fetch: bool) -> Any:
-        """The answer to the last ticket. If the worker is lost, a new one is asked."""
+        """The answer to the last ticket. If the worker is lost, a new one takes over."""
         for life in range(1, LIVES + 1):
             try:
                 *before, last = tickets if life == 1 else self._send(number, message)
@@ -122,6 +121,6 @@ class Session:
             except WorkerLost:
                 if life == LIVES:
                     raise
-                with suppress(WorkerLost):  # the next life notices it
+                with suppress(WorkerLost):  # the next attempt notices it
                     if self.pool.age(number) == self._ages[number]:  # nobody else has replaced it
                         self.pool.renew(number)

@@ -1,4 +1,4 @@
-"""The first layer of one document with Φ^(1) held: labels of tokens, splits of cells.
+"""The first layer of one document with Φ^(1) given: labels of tokens, splits of cells.
 
     P(z_i = k | z_-i) ∝ φ_wk (m_k + a_k)          counts, θ^(1) marginalised
     (n_w1 … n_wK) ~ Mult(n_w; φ_wk θ_k)            large counts, and other links, where n_w is
@@ -35,8 +35,8 @@ from pgbn.samplers.variates.poisson import draw_truncated_poisson
 #     BESSEL      n ~ Bessel_{-1}(2 √(noise · y · λ))       y ~ Gam(n, noise)
 #     OWN         by a function of (rng, y, λ, noise)       a link from outside the package
 #
-# The first three are part of the kernel that asks. A function from outside is called by its
-# address, a number: so the kernel is compiled once and kept on disk, whichever function that is.
+# The first three are part of the calling kernel. A function from outside is called by its address,
+# a number: so the kernel is compiled once and kept on disk, whichever function that is.
 
 
 DATUM, TRUNCATED, BESSEL, OWN = range(4)
@@ -136,7 +136,7 @@ def has_labels(kind, tokens, cells, topics):
     """Whether every token of a document gets a label, rather than every cell a split.
 
     Labels take about half the sweeps, as θ^(1) is marginalised, though with a small a both take
-    many to leave a topic; splits cost the same however large the counts are. The choice goes by
+    many to leave a topic; splits cost the same however large the counts are. The choice depends on
     the document and the model alone, or a batch would change its results.
     """
     most = min(_WORTH * cells * (topics + _BESIDES), _MOST_LABELS)
@@ -157,9 +157,9 @@ def most_labels(indptr, data, topics: int) -> tuple[int, bool]:
 def label_tokens(document, data, work, least, expected):
     """One pass over the tokens of a document; z = -1 for a token without a label yet.
 
-    First labels have the weights φ_wk a_k, whatever labels the tokens before got: with (m_k + a_k)
-    and a small a all would follow the first one, and the chain would take thousands of sweeps to
-    leave that topic. Where a chain starts does not change its law, only how soon it gets there.
+    First labels have the weights φ_wk a_k, whatever labels the previous tokens got. With (m_k +
+    a_k) and a small a all would follow the first one, and the chain would take thousands of sweeps
+    to leave that topic. The start of a chain does not change its law, only how soon it gets there.
 
     φ_wk (m_k + a_k) is the sum over the few topics with counts and the prior's part,
     ``smooth`` = Σ_k φ_wk a_k for each of the terms, ``prior`` being a up to a factor. If

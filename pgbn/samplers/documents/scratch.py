@@ -1,7 +1,7 @@
-"""What the kernels of hidden units read and what they write on, in named bundles.
+"""The inputs and the scratch of the kernels of hidden units, in named bundles.
 
-Room is made once for a block of documents, as large as the largest of them needs, and used by one
-after another.
+Scratch is made once for a block of documents, as large as the largest of them needs, and used by
+one after another.
 """
 
 from typing import NamedTuple
@@ -68,8 +68,8 @@ class TermLoadings(NamedTuple):
 class Labels(NamedTuple):
     """The labels ``z`` of the tokens of a document, and the topics that have some.
 
-    These are used[1 … used[0]], a line of `DocumentState.used`, their counts ``held`` beside them,
-    and place[k] is where k is listed, 0 if it is not. ``running`` is room for sums over them.
+    These are used[1 … used[0]], a line of `DocumentState.used`, with their counts ``held``, and
+    place[k] is where k is listed, 0 if it is not. ``running`` is scratch for sums over them.
     """
 
     z: np.ndarray
@@ -79,10 +79,10 @@ class Labels(NamedTuple):
 
 
 class DocumentState(NamedTuple):
-    """Where the chain of a document stands, layer t in the places at[t] … at[t + 1] of a vector.
+    """The state of a document's chain, layer t in the places at[t] … at[t + 1] of a vector.
 
-    θ^(t) ~ Gam(a, c[t]) heard m through q[t]; ``parts`` is θ^(t) / θ^(t)_· and total[t] is θ^(t)_·.
-    The units of layer t with counts are used[t, 1 … used[t, 0]].
+    θ^(t) ~ Gam(a, c[t]) received the counts m and the exposure q[t]; ``parts`` is θ^(t) / θ^(t)_·
+    and total[t] is θ^(t)_·. The units of layer t with counts are used[t, 1 … used[t, 0]].
     """
 
     a: np.ndarray
@@ -95,7 +95,7 @@ class DocumentState(NamedTuple):
 
 
 class Scratch(NamedTuple):
-    """All room for one document after another; ``prior`` is a^(1) up to a factor, for labels."""
+    """All scratch for one document after another; ``prior`` is a^(1) up to a factor, for labels."""
 
     rng: np.ndarray
     terms: TermLoadings
@@ -127,7 +127,7 @@ def token_number(data, first, last):
 def scratch_for(
     start: int, stop: int, documents: Documents, law: CountLaw | None, layers: Layers
 ) -> Scratch:
-    """Room for each of the documents start..stop."""
+    """Scratch for each of the documents start..stop."""
     at, topics, depth = layers.at, int(layers.width[0]), layers.width.size
     edges = documents.indptr[start : stop + 1]
     data = documents.data[edges[0] : edges[-1]]

@@ -1,4 +1,4 @@
-"""Hidden units of separate documents, with Φ^(1…T) and r held: all sweeps of one document.
+"""Hidden units of separate documents, with Φ^(1…T) and r given: all sweeps of one document.
 
 One sweep of document j (Zhou, Cong and Chen 2015, section 2.3, without the global steps):
 
@@ -9,12 +9,13 @@ One sweep of document j (Zhou, Cong and Chen 2015, section 2.3, without the glob
 
 with a^(t) = Φ^(t+1) θ^(t+1), a^(T) = r and q^(1) = 1, q^(t+1) = log(1 + q^(t) / c^(t+1)).
 
-A document draws from a stream keyed by its content, so its result is its own. Very large counts,
-like the data of other links, have no labels: n_w1 … n_wK ~ Mult(n_w; φ^(1)_wk θ^(1)_k).
+A document draws from a stream keyed by its content, so its result does not depend on other
+documents. Very large counts, like the data of other links, have no labels: n_w1 … n_wK ~ Mult(n_w;
+φ^(1)_wk θ^(1)_k).
 
 In a deep network most units of a layer are negligible in a given document. The others are listed,
-and all sums over a layer run over the list (units.py, which states what is left out and why). So
-does the prior's part of the labels: Σ_k φ^(1)_wk a^(1)_k = Σ_l (Φ^(1)Φ^(2))_wl θ^(2)_l.
+and all sums over a layer run over the list (units.py, which states what is skipped and why). The
+prior's part of the labels does so too: Σ_k φ^(1)_wk a^(1)_k = Σ_l (Φ^(1)Φ^(2))_wl θ^(2)_l.
 """
 
 from typing import NamedTuple
@@ -57,7 +58,7 @@ def project_terms(_key, start, stop, phi, layers: Layers, out) -> None:
 
 @njit(cache=True, nogil=True)
 def project_rows(start, stop, phi, loadings, active, parts, out):
-    """`project_terms`, with room for the units of a term."""
+    """`project_terms`, with scratch for the units of a term."""
     units = uncounted(active)
     for term in range(start, stop):
         list_units(phi[term], parts, units)
@@ -119,7 +120,7 @@ def add_moments(row, layers, moments, state, scale):
             if total > 0.0:
                 first = scale / total
                 _add(a, m, first, first / (total + 1.0), mean, square)
-            else:  # a document without counts whose shapes all underflowed: no news of shares
+            else:  # a document without counts whose shapes all underflowed: shares stay
                 for k in range(mean.size):
                     mean[k] += scale / mean.size
                     square[k] += scale / mean.size
@@ -135,14 +136,14 @@ def add_moments(row, layers, moments, state, scale):
 
 def infer_documents(key, start, stop, documents, law, network, sweeps, moments) -> None:
     """All sweeps of documents start..stop; their moments are written to their rows. ``law`` is None
-    where every document has labels (`most_labels`): what splits need is then not compiled."""
+    if every document has labels (`most_labels`): code for splits is then not compiled."""
     work = scratch_for(start, stop, documents, law, network.layers)
     sweep_documents(key, start, stop, documents, law, network, sweeps, moments, work)
 
 
 @njit(cache=True, nogil=True)
 def sweep_documents(key, start, stop, documents, law, network, sweeps, moments, work):
-    """`infer_documents`, with room to write on."""
+    """`infer_documents`, with scratch."""
     documents, network, moments = uncounted(documents), uncounted(network), uncounted(moments)
     layers, work = network.layers, uncounted(work)
     for row in range(start, stop):
@@ -211,7 +212,7 @@ def _begin(document, layers, work):
     """Start where every unit has the expectation that r implies for c = 1.
 
     The result is the part of ``smooth`` that a label by ``prior`` must at least have, see
-    `label_tokens`: of one layer the parts lack what is negligible, and ``smooth`` does not.
+    `label_tokens`: the parts of a layer lack negligible units, and ``smooth`` does not.
     """
     at, width, state = layers.at, layers.width, work.state
     depth = width.size
@@ -276,7 +277,7 @@ def _pass_tables_up(layers, work):
 
 @njit(cache=True, nogil=True)
 def _draw_rates(prior, count, top, work):
-    """c[t] and q[t]: rate and exposure of layer t, θ^(t) ~ Gam(a, c[t]) heard through q[t].
+    """c[t] and q[t]: rate and exposure of layer t, θ^(t) ~ Gam(a, c[t]).
 
     Σ_k a^(t)_k = Σ_l θ^(t+1)_l because the columns of Φ sum to one; at the top it is ``top``.
     ``count`` is the number of tokens.
@@ -298,7 +299,7 @@ def _draw_rates(prior, count, top, work):
 
 @njit(cache=True, nogil=True)
 def _draw_layers(document, layers, work):
-    """a^(t), then θ^(t), from the top down; θ^(1) only where it is not marginalised."""
+    """a^(t), then θ^(t), from the top down; θ^(1) only if it is not marginalised."""
     at, state = layers.at, work.state
     depth = layers.width.size
     for t in range(depth - 1, -1, -1):
@@ -314,7 +315,7 @@ def _draw_layers(document, layers, work):
 
 @njit(cache=True, nogil=True)
 def _mix_down(t, document, layers, work):
-    """a^(t) = Φ^(t+1) θ^(t+1), of the units above that are listed; for labels also what they read:
+    """a^(t) = Φ^(t+1) θ^(t+1), of the units above that are listed; for labels also their inputs:
     a^(1) up to a factor, and Σ_k φ^(1)_wk a^(1)_k of the document's terms."""
     at, mixed, above = layers.at, work.mixed, work.state.total[t + 1]
     mix_units(work.active, loadings_down(layers, t), at[t + 1] - at[t], mixed)

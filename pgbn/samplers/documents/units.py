@@ -4,13 +4,13 @@
 
 A unit without counts has a shape a < 1, mostly far below. It is drawn by rejection (Ahrens and
 Dieter, 1974; see row_gammas.py): x = (u (1 + a/e))^(1/a), nearly always accepted. Most x are so
-small that nothing could come of them: x < e^-L if u (1 + a/e) < e^(-aL), which is seen from
-1 - y + y²/2 - y³/6 < e^-y, y = aL, before any power is computed.
+small that they have no effect: x < e^-L if u (1 + a/e) < e^(-aL). This follows from 1 - y + y²/2 -
+y³/6 < e^-y, y = aL, before any power is computed.
 
-What is left out: units below `NEGLIGIBLE` = 2^-53 of the sum of their layer. They would change the
-shapes below by less than their rounding, or make a shape of less than 1e-16 of the others, whose
-gamma and counts are 0 but for a chance of that size. e^-L is 1e-3 of that; a layer whose sum is
-below 1e-3 is drawn to the end, from the same u.
+Units below `NEGLIGIBLE` = 2^-53 of the sum of their layer are skipped. They would change the shapes
+below by less than their rounding, or make a shape of less than 1e-16 of the others, whose gamma and
+counts are 0 but for a chance of that size. e^-L is 1e-3 of that; a layer whose sum is below 1e-3 is
+drawn to the end, from the same u.
 
 Sums are float64, but the parts θ_k / θ_· and the loadings are float32 in the sums over units: a
 relative error of 1e-7 in a shape or a probability is far below what any number of samples shows.
@@ -68,7 +68,7 @@ class Active(NamedTuple):
 
 
 def active_units(width):
-    """Room for layers of up to ``width`` units, a multiple of 16."""
+    """Scratch for layers of up to ``width`` units, a multiple of 16."""
     room = width + LANES
     return Active(
         np.empty(1, np.int64), np.empty(room, np.uint64), aligned(room), np.empty(width),
@@ -240,7 +240,7 @@ def list_units(values, parts, active):
 
 @njit(cache=True, nogil=True)
 def expected_weights(line, expected, out):
-    """out_k = φ_k E θ_k, where every φ_k θ_k is too small for a number; φ_k if that is 0 as well.
+    """out_k = φ_k E θ_k, for φ_k θ_k that are all too small for a number; φ_k if that is 0 as well.
 
     A count with such a θ has the law of the first count of a unit, θ integrated out. Units that
     cannot have caused it, φ_k = 0, keep the weight 0.

@@ -103,7 +103,7 @@ def loadings_up(layers, t):
 
 
 _MANY = 64  # from this many tables on, they are split by binomials
-_DIRECT = 64  # so many customers are seated at once
+_DIRECT = 64  # up to this many customers are seated at once
 _0, _12 = np.uint64(0), np.uint64(12)
 
 
@@ -115,7 +115,7 @@ class Sums(NamedTuple):
 
 
 def sums_of(size):
-    """Room for up to ``size`` units."""
+    """Scratch for up to ``size`` units."""
     return Sums(aligned(size), aligned(ROOM))
 
 

@@ -1,10 +1,10 @@
-"""Layer-1 labels with Φ and θ held: the blocked sampler.
+"""Layer-1 labels with Φ and θ fixed: the blocked sampler.
 
     (x_jw1, …, x_jwK) ~ Mult(x_jw; φ_wk θ_jk)
 
 for every non-zero cell, all cells independent (Zhou, Cong and Chen 2016, eq. (multinomial)).
-`allocate_blocked` splits cells, `draw_labels` draws the same law as a label a token. Further terms
-of the rate take part as pseudo-topics (`pseudo`).
+`allocate_blocked` splits cells; `draw_labels` draws from the same law, a label for each token.
+Further terms of the rate take part as pseudo-topics (`pseudo`).
 """
 
 from functools import partial
@@ -34,8 +34,8 @@ from pgbn.samplers.variates.poisson import draw_small_truncated
 
 # ---- all products -------------------------------------------------------------------------------
 #
-# Cells whose rate Σ_k φ_vk θ_jk is needed before their counts: data behind which counts are drawn.
-# The sums visit all topics, so that the split may do so too, without the lists of large values.
+# These cells need their rate Σ_k φ_vk θ_jk before their counts: the data are not the counts. The
+# sums visit all topics, so the split does so too, without the lists of large values.
 
 
 _MANY = 4  # from this many counts a topic on, a cell is split by binomials
@@ -44,7 +44,7 @@ _LEAST, _MOST = 1e-30, 1e30  # sums that single precision holds, with all that m
 
 
 def padded_topics(loadings: Loadings, kind: type[np.floating] = np.float64) -> np.ndarray:
-    """φ of every word w = replicate · V + v, (R·V, K), with zeros up to whole lanes."""
+    """φ of every word w = replicate · V + v, (R·V, K), with zeros up to full lanes."""
     replicates, vocabulary, topics = loadings.value.shape
     out = np.zeros((replicates * vocabulary, topics + -topics % LANES), kind)
     np.multiply(loadings.value, loadings.scale[:, None, :], casting="same_kind",
@@ -75,7 +75,7 @@ def _split_many(rng, count, row, slot, value, weight, n_w, counts, pseudo, split
 @njit(cache=True, nogil=True)
 def cell_sums(key, start, stop, cells, documents, vocabulary, phi, theta, pseudo, out):
     """out = Σ_k φ_vk θ_jk, and the pseudo-topics, for the cells of rows start..stop; ``phi`` are
-    `padded_topics` of a ``vocabulary`` for every so many ``documents``."""
+    `padded_topics`, of a ``vocabulary`` for each group of ``documents`` rows."""
     topics = theta.shape[1]
     weight, reached, lanes = np.zeros(phi.shape[1]), np.empty(phi.shape[1]), np.zeros(2 * LANES)
     size, places, sums = np.uint64(phi.shape[1]), pointer(reached), pointer(lanes)
@@ -97,10 +97,10 @@ def allocate_weighed(
 ):
     """As `allocate_blocked`, by all products of φ, which are `padded_topics`, and θ.
 
-    Cells may be known only to be above 0 (Zhou 2015, Bernoulli–Poisson link). Then ``scale`` has
-    the factor s of every row, and is None otherwise. The counts n ~ Pois(s λ) given n ≥ 1 are drawn
-    and written to the data of the cells, and φ is in single precision; where that is too narrow,
-    sums are found in double. What is added to a rate as pseudo-topics is divided by s.
+    Cells may only be marked as above 0 (Zhou 2015, Bernoulli–Poisson link). Then ``scale`` has the
+    factor s of every row, and is None otherwise. The counts n ~ Pois(s λ) given n ≥ 1 are drawn and
+    written to the data of the cells, and φ is in single precision; sums that it cannot represent
+    are computed in double. The terms of a rate that are pseudo-topics are divided by s.
     """
     indptr, indices, data = cells
     rows, topics = theta.shape

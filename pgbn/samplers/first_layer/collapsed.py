@@ -47,15 +47,15 @@ class WordTopics(NamedTuple):
     """The non-zero n_wk, one list for each word (see `topic_lists`): a word has few topics.
 
     Word w = replicate · V + v has topics ``topic[start[w] : start[w] + length[w]]`` with counts
-    ``count`` at the same places, all positive. Room is min(K, tokens of the word), to a multiple
-    of eight. ``place[i]`` is where in its word's list the label of token i was last seen: a hint,
-    checked before use.
+    ``count`` at the same places, all positive. There is space for min(K, tokens of the word), to a
+    multiple of eight. ``place[i]`` is where in its word's list the label of token i was last seen:
+    a hint, checked before use.
     """
 
     start: np.ndarray
     length: np.ndarray
     topic: np.ndarray
-    count: np.ndarray  # type: ignore[assignment]  # hides tuple.count, which nobody needs
+    count: np.ndarray  # type: ignore[assignment]  # hides tuple.count, which is not used
     place: np.ndarray
 
 
@@ -159,8 +159,8 @@ def join_list(lists, begin, length, place, new):
 
 @njit(cache=True, nogil=True, forceinline=True)
 def add_to_list(lists, begin, length, left, place, new):
-    """Count a token of the topic ``new``, listed at ``place`` or, at the end, not yet; ``left`` is
-    the place of the topic that lost the token, and is free if nothing is left there.
+    """Count a token of the topic ``new``, listed at ``place`` or, at the end, not yet. ``left`` is
+    the place of the topic that lost the token; it is free if that topic has no token left.
 
     Returns the place of ``new`` and the length of the list.
     """
@@ -203,7 +203,7 @@ class Labelling(NamedTuple):
 
 
 class Smoothing(NamedTuple):
-    """η of the words, ``word`` (R, V), or (R, 1) where it is the same for all, and Σ_v η_v (R)."""
+    """η of the words, ``word`` (R, V), or (R, 1) if it is the same for all, and Σ_v η_v (R)."""
 
     word: np.ndarray
     total: np.ndarray
@@ -317,7 +317,7 @@ def _allocate_row(
     rng, row, replicate, tokens, labelling, shape, smoothing, pseudo, inverse, weight
 ):
     """`allocate_rows` for one row, from its stream. ``inverse`` is 1 / (Vη + n_k), kept up to date;
-    ``weight`` is room for the q_k. Tokens of one word and topic that follow each other have the
+    ``weight`` is scratch for the q_k. Tokens of one word and topic that follow each other have the
     same law until one of them leaves."""
     z, table, n_k, m = labelling
     word, counts, totals = tokens.word, m[row], n_k[replicate]
@@ -343,7 +343,7 @@ def _allocate_row(
             inverse_old = 1.0 / (prior_total + (totals[old] - 1))
             weight[old] = (counts[old] - 1 + shape[old]) * inverse_old
             total += weight[old] - weight_before
-            if total < 1e-6 * weight_before:  # nearly all was cancelled: lest rounding decide
+            if total < 1e-6 * weight_before:  # nearly all was cancelled: rounding must not decide
                 total = sum_weights(weights)
             left = _place_of(lists, begin, length, np.uint64(table.place[token]), old)
             count[left] -= 1
@@ -352,7 +352,7 @@ def _allocate_row(
         list_sum = sum_list(lists, begin, length, weights)
         new, place, same = old, left, True
         while same:
-            # The lists are too many for the caches: fetch what will be read four tokens on.
+            # The lists are too many for the caches: fetch those of four tokens ahead.
             later = np.uint64(table.start[base + np.uint64(word[min(token + _4, end - _1)])])
             prefetch_list(lists, later)
             state += step
@@ -397,7 +397,7 @@ def _allocate_row(
 def allocate_collapsed(key, start, stop, tokens, labelling, priors, smoothing, pseudo=None):
     """`allocate_rows` for all rows of replicates start..stop.
 
-    Replicates are independent, the documents of one are not: a thread takes whole replicates.
+    Replicates are independent, the documents of one are not: a thread takes complete replicates.
     """
     documents = labelling.m.shape[0] // labelling.n_k.shape[0]
     for replicate in range(start, stop):

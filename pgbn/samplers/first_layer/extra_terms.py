@@ -1,10 +1,10 @@
-"""Pseudo-topics: the further terms of a rate, beside the topics of the first layer.
+"""Pseudo-topics: the further terms of a rate, in addition to the topics of the first layer.
 
     x_jv ~ Pois(Σ_k φ_vk θ_jk + Σ_e row_je word_ve)
 
 A token that belongs to term e has the label K + e. Its weight does not depend on other labels, so
-that nothing is to be counted while tokens are drawn. Kernels take None where there are no such
-terms, and are then compiled without them.
+that nothing is counted while tokens are drawn. Kernels take None if there are no such terms, and
+are then compiled without them.
 """
 
 from typing import NamedTuple
@@ -25,7 +25,7 @@ class PseudoTopics(NamedTuple):
 
 
 def pseudo_weight(pseudo, row, slot):
-    """Σ_e row_je word_we; 0 where there are no such terms."""
+    """Σ_e row_je word_we; 0 if there are no such terms."""
     raise NotImplementedError
 
 

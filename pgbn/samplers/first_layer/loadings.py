@@ -46,23 +46,23 @@ from pgbn.samplers.variates.gamma import draw_gamma, draw_log_gamma, fill_rows, 
 #     P(g < y) = y^a M(y) / Γ(1 + a),   g ~ Gam(a, 1),  0 < a < 1
 #     M(y) = a ∫_0^1 t^(a-1) e^(-yt) dt = 1 - a y / (a + 1) + a y² / (2 (a + 2)) - …
 #
-# For a uniform u, x = (u Γ(1 + a))^(1/a) = y M(y)^(1/a) is y itself where y is small, as it mostly
-# is. Up to y = 1/2 a polynomial of the shape takes x to y; the few variates above are drawn from
-# their own law. A word of 64 random bits serves two variates, 23 bits each, and the power is taken
-# in single precision: errors of 1e-7 / a in x. What single precision cannot hold is drawn again in
-# double, from its law given that it is small:
+# For a uniform u, x = (u Γ(1 + a))^(1/a) = y M(y)^(1/a) is y itself for small y, the usual case. Up
+# to y = 1/2 a polynomial of the shape maps x to y; the few variates above are drawn from their own
+# law. A word of 64 random bits serves two variates, 23 bits each, and the power is taken in single
+# precision: errors of 1e-7 / a in x. Values below the range of single precision are drawn again in
+# double, from their law given that they are small:
 #
 #     P(g < y | g < ε) = (y / ε)^a,  ε = 2^-120
 
 
-EQUAL_SHAPES = (0.02, 0.99)  # where these draws are exact enough, and quicker than others
+EQUAL_SHAPES = (0.02, 0.99)  # shapes for which these draws are exact enough, and faster than others
 _0, _1, _LANES = np.uint64(0), np.uint64(1), np.uint64(LANES)
 _9, _12, _32 = np.uint32(9), np.uint64(12), np.uint64(32)
 _HALF, _ONE = np.float32(0.5), np.float32(1.0)
 _GRID, _FINE, _LN_2 = np.float32(2.0**-23), np.float32(2.0**-32), np.float32(LN_2)
 _SMALL, _LARGE = 2.0**-120, 0.5
 _ROOM = np.uint64(512)  # variates that wait, and one row more
-# The polynomial is exact at so many points: between them it errs by 2e-7 of y at most.
+# The polynomial is exact at this many points; between them its error is at most 2e-7 of y.
 _POINTS = 9
 # cos(π (2i + 1) / 18): Chebyshev's points
 _COSINES = tuple(float(c) for c in np.round(np.cos(np.pi * (np.arange(9) + 0.5) / 9), 12))
@@ -87,7 +87,7 @@ class EqualRoom(NamedTuple):
 
 @njit(cache=True, nogil=True)
 def equal_room(columns):
-    """Room for rows, which are filled up to a multiple of 32: then loops have no remainder."""
+    """Scratch for rows, which are filled up to a multiple of 32: then loops have no remainder."""
     padded = (columns + 2 * LANES - 1) // (2 * LANES) * (2 * LANES)
     waiting = padded + np.int64(_ROOM) + LANES
     bounds = filled(np.empty(2 * LANES, np.float32), _SMALL)
@@ -210,7 +210,7 @@ def _draw_large(rng, shape, left, places, values, test, out):
         rng[0] += rng[1] * size
         number, left = left, _0
         for p in range(number):
-            out[places[p]] = values[p]  # replaced later if it is refused
+            out[places[p]] = values[p]  # replaced later if it is rejected
             places[left] = places[p]
             left += np.uint64(test[p] >= 0.0)
 
@@ -298,8 +298,8 @@ def _draw_words(
 ):
     """Gammas and lists of the words of blocks start..stop, and the blocks' column sums.
 
-    ``quick``, see `draw_loadings`, is None where gammas are not; ``varied`` where every η is a
-    number that `fill_equal` serves; ``listed`` where there are no lists. What is None is not
+    ``quick``, see `draw_loadings`, is None if gammas are not quick; ``varied`` if `fill_equal`
+    serves every η; ``listed`` if there are no lists. Code for an argument that is None is not
     compiled.
     """
     loadings = uncounted(loadings)
@@ -356,7 +356,7 @@ def _draw_words(
 
 
 def _draw(key, n_wk, eta, out, executor, quick):
-    """Fill ``out.value`` and ``out.scale``, and lists where there is room for them."""
+    """Fill ``out.value`` and ``out.scale``, and lists if there is space for them."""
     replicates, vocabulary, topics = n_wk.shape
     blocks = -(-vocabulary // _BLOCK)
     sums = np.empty((replicates * blocks, topics))

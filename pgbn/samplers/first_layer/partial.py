@@ -37,7 +37,7 @@ from pgbn.samplers.uncounted import uncounted
 
 _GROUP = 32  # topics whose prior weights are summed together
 _0, _1, _2, _3, _4, _8, _32 = (np.uint64(i) for i in (0, 1, 2, 3, 4, 8, _GROUP))
-_LEAST, _MOST = 1e-30, 1e30  # sums that single precision gives with all that matters in them
+_LEAST, _MOST = 1e-30, 1e30  # the range of sums that single precision represents well
 
 
 @njit(cache=True, nogil=True)
@@ -78,7 +78,7 @@ def allocate_partial(key, start, stop, tokens, z, loadings, m, priors, pseudo=No
                 weight[old] = (counts[old] - 1 + shape[old]) * scale[old]
                 total += weight[old] - weight_before
                 if total < 1e-6 * weight_before:
-                    # Nearly all was cancelled: sum anew, lest rounding decide.
+                    # Nearly all was cancelled: sum again, so that rounding does not decide.
                     total = sum_weights(weights)
             beyond = pseudo_weight(pseudo, row, slot)
             top_sum = sum_top(values, slot, weights)
@@ -116,8 +116,8 @@ def allocate_partial(key, start, stop, tokens, z, loadings, m, priors, pseudo=No
 #     P(z_i = k | z_-i, Φ) ∝ φ_wk m_jk + φ_wk a_k
 #
 # The first part is a sum over the topics of the row: few, whatever the number of all topics. The
-# second part is known for each word before the sweep. φ is read in single precision, as the lists
-# have it; where that is too narrow, a topic is drawn from all products in double.
+# second part is computed for each word before the sweep. φ is read in single precision, as in the
+# lists; if that is too narrow, a topic is drawn from all products in double.
 
 
 class WordWeights(NamedTuple):
@@ -129,7 +129,7 @@ class WordWeights(NamedTuple):
 
 
 def word_weights(words: int, topics: int) -> WordWeights:
-    """Room for the weights of so many words."""
+    """Space for the weights of some words."""
     return WordWeights(np.empty((words, topics), np.float32),
                        np.empty((words, -(-topics // _GROUP)), np.float32))  # fmt: skip
 
@@ -159,7 +159,7 @@ def _weigh_words(key, start, stop, value, scale, priors, documents, out):
             phi[k] = row[k] * factor[k]
         for group in range(out.sums.shape[1]):
             k, end = group * _GROUP, min(group * _GROUP + _GROUP, topics)
-            a = b = c = d = 0.0  # four sums at a time, since one would wait for itself
+            a = b = c = d = 0.0  # four sums at a time: one alone would wait for each addition
             while k + 4 <= end:
                 a += phi[k] * shape[k]
                 b += phi[k + 1] * shape[k + 1]
@@ -185,7 +185,8 @@ class _RowTopics(NamedTuple):
 
 
 class _Given(NamedTuple):
-    """What all rows of a replicate read: `WordWeights`, its first word, a_k, φ in double."""
+    """The inputs that all rows of a replicate share: `WordWeights`, its first word, a_k, φ in
+    double."""
 
     phi: Pointer
     sums: Pointer
@@ -200,7 +201,7 @@ class _Given(NamedTuple):
 @njit(cache=True, nogil=True, forceinline=True)
 def _sum_of_row(phi, begin, own, size):
     """Σ φ_wk m_jk over the topics of the row; the running sums are kept for the pick. Four at a
-    time, since each sum waits for the one before."""
+    time, since each sum waits for the previous one."""
     topic, count, running, total = own.topic, own.count, own.running, 0.0
     for i in range(_0, size, _4):
         first = phi[begin + topic[i]] * count[i]
@@ -274,7 +275,7 @@ def _draw(rng, given, slot, own, size, counts, row_sum, beyond):
 
 @njit(cache=True, nogil=True, forceinline=True)
 def _prefetch(given, slot, own, size):
-    """Ask for what a word will be read for: all words are too many for the caches."""
+    """Prefetch the weights of a word: all words are too many for the caches."""
     prefetch_number(given.sums, slot * given.groups)
     for i in range(_0, size):
         prefetch_number(given.phi, slot * given.topics + own.topic[i])

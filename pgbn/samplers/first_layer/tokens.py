@@ -2,8 +2,8 @@
 
 A row of counts x_v (v = 1..V) becomes Σ_v x_v tokens, each with a word v and, as the state of
 the layer-1 samplers, a label z in 0..K-1. Rows are documents, or replicate × document
-flattened; tokens keep the order of the matrix, so that a token is known by its index and a
-sweep never visits tokens in an order that depends on their labels.
+flattened; tokens keep the order of the matrix. A token is identified by its index, and a sweep
+never visits tokens in an order that depends on their labels.
 """
 
 from typing import NamedTuple
@@ -94,7 +94,7 @@ def word_order(tokens: Tokens, documents: int, vocabulary: int) -> WordOrder:
     """Sort the tokens by replicate and word; row // documents is the replicate."""
     replicates = (tokens.row_start.size - 1) // documents
     start = np.zeros(replicates * vocabulary + 1, np.int64)
-    # 32 bits where they suffice: this array is read once a sweep at random.
+    # 32 bits if they suffice: this array is read once a sweep at random.
     token = np.empty(tokens.word.size, np.int32 if tokens.word.size < 2**31 else np.int64)
     _word_order(documents, vocabulary, replicates, *tokens, start, token)
     return WordOrder(start, token)
@@ -105,7 +105,7 @@ def count_words(key, start, stop, word_start, token, z, n_wk):
     """n_wk = Σ_i 1(w_i = w, z_i = k) for words start..stop of replicates × V; no randomness.
 
     A thread owns its words, so the integers need no reduction; ``n_wk`` is (R, V, K), and labels
-    from K on are left out.
+    from K on are skipped.
     """
     vocabulary = n_wk.shape[1]
     for slot in range(start, stop):
@@ -118,8 +118,9 @@ def count_words(key, start, stop, word_start, token, z, n_wk):
 
 @njit(cache=True, nogil=True)
 def add_words(low, high, start, stop, documents, tokens, z, n_wk):
-    """Add the tokens of rows low..high to n_wk, those of words start..stop of replicates × V: for
-    labels that are read in their order, since they are too many to be kept in another one too."""
+    """Add the tokens of rows low..high to n_wk, those of words start..stop of replicates × V. It
+    serves labels that are read in their order, because they are too many for a second order in
+    memory."""
     vocabulary, topics = n_wk.shape[1], np.uint64(n_wk.shape[2])
     word, counts = tokens.word, pointer(n_wk)
     first, size = np.uint64(start), np.uint64(stop - start)
@@ -127,14 +128,14 @@ def add_words(low, high, start, stop, documents, tokens, z, n_wk):
         base = np.uint64(row // documents * vocabulary)
         for token in range(np.uint64(tokens.row_start[row]), np.uint64(tokens.row_start[row + 1])):
             slot, k = base + np.uint64(word[token]), np.uint64(z[token])
-            if slot - first < size and k < topics:  # what is below the first wraps to far above
+            if slot - first < size and k < topics:  # a word below the first wraps to a large number
                 counts[slot * topics + k] += 1
 
 
 @njit(cache=True, nogil=True)
 def count_rows(key, start, stop, row_start, z, m):
     """m_jk = Σ_i 1(z_i = k) over the tokens of row j, for rows start..stop; no randomness. Labels
-    from K on are left out."""
+    from K on are skipped."""
     for row in range(start, stop):
         counts = m[row]
         counts[:] = 0

@@ -1,12 +1,12 @@
-"""Draws from Σ_k value_k · weight_k where only a few values are large: lists of (topic, value).
+"""Draws from Σ_k value_k · weight_k with only a few large values: lists of (topic, value).
 
 A list occupies the places begin .. begin + length of two flat arrays; places up to the next
-multiple of eight hold the value 0, so that loops run over whole blocks of eight. Weights are dense
+multiple of eight have the value 0, so that loops run over full blocks of eight. Weights are dense
 over topics, filled with zeros to a multiple of eight.
 
 Indices are unsigned throughout: for a signed index numba must allow for negative ones, which
-nearly doubles the time of these loops. Bundles hold pointers: those of arrays would count
-references at every call, which doubles it as well (see `pointer`).
+nearly doubles the time of these loops. Bundles have pointers: bundles of arrays would count
+references at every call, which doubles the time as well (see `pointer`).
 """
 
 from typing import Any, NamedTuple
@@ -58,7 +58,7 @@ def weights_in(room):
 
 @intrinsic
 def _prefetch(typing_context, numbers, index):
-    """Ask for the cache line of ``numbers[index]``, which may lie beyond the end; no wait."""
+    """Prefetch the cache line of ``numbers[index]``, which may be beyond the end; no wait."""
 
     def code(context, builder, signature, arguments):
         place = builder.bitcast(builder.gep(arguments[0], [arguments[1]]), _BYTES)
@@ -73,13 +73,13 @@ def _prefetch(typing_context, numbers, index):
 
 @njit(cache=True, nogil=True, forceinline=True)
 def prefetch_number(numbers, index):
-    """Ask for one number."""
+    """Prefetch one number."""
     _prefetch(numbers, index)
 
 
 @njit(cache=True, nogil=True, forceinline=True)
 def prefetch_list(lists, begin):
-    """Ask for the first 64 places of a list, of 2 and 4 bytes each: few lists are longer."""
+    """Prefetch the first 64 places of a list, of 2 and 4 bytes each: few lists are longer."""
     _prefetch(lists.topic, begin)
     _prefetch(lists.topic, begin + np.uint64(32))
     _prefetch(lists.value, begin)
@@ -90,7 +90,7 @@ def prefetch_list(lists, begin):
 
 @njit(cache=True, nogil=True)
 def sum_weights(weights):
-    """Σ_k weight_k; four sums at a time, since one would wait for itself."""
+    """Σ_k weight_k; four sums at a time: one alone would wait for each addition."""
     weight = weights.weight
     a = b = c = d = 0.0
     for k in range(_0, weights.size, _4):
@@ -109,8 +109,8 @@ def sum_list(lists, begin, length, weights):
 
 @njit(cache=True, nogil=True, forceinline=True)
 def sum_on(lists, begin, known, length, weights, total):
-    """The same, if the first ``known`` places, up to a whole block, have the sum ``total`` and the
-    scratch of these is filled."""
+    """The same, if the first ``known`` places, up to a full block, have the sum ``total`` and their
+    scratch is filled."""
     topic, value, weight = lists.topic, lists.value, weights.weight
     block, blocks = (known + _7) >> _3, (length + _7) >> _3
     while block < blocks:
@@ -136,7 +136,7 @@ def pick_in_list(lists, begin, length, weights, target):
         block -= _1
     target -= weight[weights.size + block]
     p = begin + (block << _3)
-    # Seven comparisons without a branch: cheaper than one branch that is guessed wrongly.
+    # Seven comparisons without a branch are cheaper than one mispredicted branch.
     s0 = value[p] * weight[topic[p]]
     s1 = s0 + value[p + _1] * weight[topic[p + _1]]
     s2 = s1 + value[p + _2] * weight[topic[p + _2]]
@@ -195,7 +195,7 @@ def pick_weight(weights, target):
 #     P(k) ∝ value_wk · weight_k
 #
 # The large values of a word are listed; the others are below a bound and are found by rejection.
-# There may be something else of a known weight, ``beyond``: a draw of it is `EXTRA_TERM`.
+# There may be another term of a given weight, ``beyond``: a draw of it is `EXTRA_TERM`.
 
 
 EXTRA_TERM = np.uint64(2**32)  # no topic has this number
@@ -217,7 +217,7 @@ class HeldValues(NamedTuple):
 
 @njit(cache=True, nogil=True, forceinline=True)
 def held_values(loadings):
-    """The values of `Loadings`, which must be an argument of the kernel that asks for them."""
+    """The values of `Loadings`, which must be an argument of the calling kernel."""
     return HeldValues(
         pointer(loadings.start),
         pointer(loadings.length),
@@ -233,13 +233,13 @@ def held_values(loadings):
 
 @njit(cache=True, nogil=True, forceinline=True)
 def prefetch_word(values, slot):
-    """Ask for the list of a word that will be read soon: the lists are too many for the caches."""
+    """Prefetch the list of a word that will be read soon: the lists are too many for the caches."""
     prefetch_list(values, np.uint64(values.start[slot]))
 
 
 @njit(cache=True, nogil=True, forceinline=True)
 def prefetch_head(values, slot):
-    """Ask for where the list of a word is, some time before `prefetch_word`."""
+    """Prefetch the place of a word's list, some time before `prefetch_word`."""
     prefetch_number(values.start, slot)
     prefetch_number(values.top, slot)
     prefetch_number(values.bound, slot)
@@ -258,8 +258,8 @@ def draw_topic(rng, values, slot, weights, total, beyond, top_sum):
     ``weights.size`` if all of these are 0.
 
     ``total`` is the sum of the weights, ``top_sum`` that of the top of the list (`sum_top`), where
-    most draws end; ``rng`` is a pointer. What is below the top has at most (high + bound) · Σ
-    weight. Only where a target lies there is the sum of the other places found.
+    most draws end; ``rng`` is a pointer. The entries below the top have at most (high + bound) · Σ
+    weight. Their sum is computed only if a target is there.
     """
     begin, top = np.uint64(values.start[slot]), np.uint64(values.top[slot])
     end = top_sum + (values.high[slot] + values.bound[slot]) * total
@@ -276,18 +276,18 @@ def draw_topic(rng, values, slot, weights, total, beyond, top_sum):
 
 @njit(cache=True, nogil=True)
 def _draw_below_top(rng, values, slot, weights, total, beyond, top_sum, target):
-    """`draw_topic` for a ``target`` between the sum of the top and the bound of what is below.
+    """`draw_topic` for a ``target`` between the sum of the top and the bound of the entries below.
 
     A candidate comes from the list or, with bound · weight_k, from all topics. The latter is
-    accepted with probability value_k / bound, and never if k is listed. If it is rejected, or the
-    target is where nothing is, the next target may be anywhere. That is rejection sampling: exact
-    for any bound.
+    accepted with probability value_k / bound, and never if k is listed. If it is rejected, or no
+    entry is at the target, the next target may be anywhere. That is rejection sampling: exact for
+    any bound.
     """
     begin, length = np.uint64(values.start[slot]), np.uint64(values.length[slot])
     list_sum = sum_on(values, begin, np.uint64(values.top[slot]), length, weights, top_sum)
     bound, first = values.bound[slot], slot * values.topics
     topics = list_sum + bound * total
-    if target >= topics and values.high[slot] > 0.0:  # where nothing is
+    if target >= topics and values.high[slot] > 0.0:  # no entry is there
         target = uniform(rng) * (topics + beyond)
     for _ in range(32):
         if target < list_sum:

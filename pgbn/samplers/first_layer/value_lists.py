@@ -1,8 +1,8 @@
-"""The large values of each word, listed: what a label needs of Φ.
+"""The large values of each word, listed: the part of Φ that a label needs.
 
     φ_wk = value_wk · scale_k
 
-A word has few large values; lists of these are short enough for the caches, where Φ is not.
+A word has few large values; lists of these fit into the caches, but Φ does not.
 """
 
 import math
@@ -19,9 +19,9 @@ from pgbn.samplers.uncounted import uncounted
 
 _0 = np.uint64(0)
 _WORDS = 4096  # whose lists are measured at a time
-# Entries below these parts of a word's typical entry are not listed: of quick draws, of others.
+# Entries below these parts of a word's typical entry are not listed, in quick draws and others.
 CUT_QUICK, CUT = 0.004, 0.0015
-# In quick draws, words with so many tokens have longer lists, with entries above a part at the top.
+# In quick draws, words with this many tokens have longer lists; entries above a part are first.
 OFTEN, CUT_OFTEN, CUT_TOP = 16, 0.001, 0.01
 
 
@@ -29,10 +29,10 @@ class Loadings(NamedTuple):
     """φ_wk = value_wk · scale_k, and for each word a list of its large values (see `topic_lists`).
 
     ``value`` (R, V, K), ``scale`` (R, K). The list of word w = replicate · V + v holds exactly
-    the topics with value > bound[w]; it has the places start[w] .. start[w] + length[w], with
-    room up to start[w + 1], of ``topic`` and ``large``. The first ``top[w]`` of them are those
-    above high[w], which most draws need alone, and the others begin at the next block of eight; a
-    list that is not divided so has all of its places at the top, and high[w] = 0.
+    the topics with value > bound[w]; it has the places start[w] .. start[w] + length[w], with space
+    up to start[w + 1], of ``topic`` and ``large``. The first ``top[w]`` of them are those above
+    high[w], which most draws need alone, and the others begin at the next block of eight; a list
+    that is not divided so has all of its places at the top, and high[w] = 0.
 
     Loadings for a sampler that reads no lists have none: ``topic`` and ``large`` are empty.
     """
@@ -51,11 +51,11 @@ class Loadings(NamedTuple):
 def empty_loadings(
     word_counts, topics: int, eta: float, quick: bool = True, listed: bool = True
 ) -> Loadings:
-    """Loadings with room for words that occur ``word_counts`` (R, V) times, to be filled; ``eta``
-    is a typical number, or ∞ for room for all topics. Without lists unless ``listed``.
+    """Loadings with space for words that occur ``word_counts`` (R, V) times, to be filled; ``eta``
+    is a typical number, or ∞ for space for all topics. There are no lists unless ``listed``.
 
-    Where the room does not suffice, the list gets shorter and the bound higher: a matter of
-    speed only. It suffices for the topics with counts and nearly always for the others.
+    If the space does not suffice, the list gets shorter and the bound higher. This only affects
+    speed. It suffices for the topics with counts and nearly always for the others.
     """
     replicates, vocabulary = word_counts.shape
     words, value = word_counts.ravel(), np.empty((replicates, vocabulary, topics))
@@ -77,7 +77,7 @@ def _others(topics, eta, cut):
 
 
 def blank_loadings(value, room=0) -> Loadings:
-    """Loadings with empty lists, of which each has ``room`` for so many entries."""
+    """Loadings with empty lists; ``room`` is the space of each, in entries."""
     replicates, vocabulary, topics = value.shape
     words = replicates * vocabulary
     start = np.concatenate(([0], np.cumsum(np.broadcast_to(room, words), dtype=np.int64)))
@@ -96,8 +96,8 @@ def blank_loadings(value, room=0) -> Loadings:
 
 @njit(cache=True, nogil=True)
 def list_large(row, cut, high, slot, loadings, places):
-    """List the entries of ``row`` above ``cut``, or above the least bound that leaves room; those
-    above ``high`` first, unless it is 0.
+    """List the entries of ``row`` above ``cut``, or above the least bound for which they fit; those
+    above ``high`` come first, unless it is 0.
 
     ``places`` is scratch of size K + 1.
     """
@@ -113,7 +113,7 @@ def list_large(row, cut, high, slot, loadings, places):
             most = max(most, row[places[place]])
         filled(bound, most)
     top, rest = np.int64(0), np.int64(0)
-    for i in range(length):  # without a branch, which would be guessed wrongly
+    for i in range(length):  # without a branch, which would be mispredicted
         k = places[i]
         loadings.topic[begin + top] = k
         loadings.large[begin + top] = row[k]

@@ -9,8 +9,8 @@ from pgbn.samplers.elementary import log1p
 from pgbn.samplers.random import exponential, uniform
 from pgbn.samplers.variates.multinomial import draw_binomial
 
-_DIRECT = 16  # so many customers are seated one by one
-_MANY = 8192.0  # from so many candidates in a block on, customers are seated by binomials
+_DIRECT = 16  # up to this many customers are seated one by one
+_MANY = 8192.0  # from this many candidates in a block on, customers are seated by binomials
 _SLICE = 80.0  # twice the customers of a slice, on average, that are looked at one by one
 
 
@@ -18,11 +18,11 @@ _SLICE = 80.0  # twice the customers of a slice, on average, that are looked at 
 def draw_crt(rng, m, r):
     """l = [m > 0] + sum_{i=1}^{m-1} Bernoulli(r / (r + i)): l ~ CRT(m, r), Zhou and Carin (2015).
 
-    The first table is certain, also at r = 0. Later customers come in blocks [s, 2s). Where tables
-    are rare (r << s) the candidates for a new table are reached by geometric jumps with
-    probability r / (r + s), and customer i of them opens one with probability (r + s) / (r + i);
-    where they are common (r >> s) the customers who join a table are found in the same way. If
-    there are many of either, see `seat_many`. Exact, and of cost √min(m, r) + log m at most.
+    The first table is certain, also at r = 0. Later customers come in blocks [s, 2s). If tables are
+    rare (r << s), the candidates for a new table are reached by geometric jumps with probability r
+    / (r + s), and customer i of them opens one with probability (r + s) / (r + i). If tables are
+    common (r >> s), the customers who join a table are found in the same way. If there are many of
+    either, see `seat_many`. Exact, and of cost √min(m, r) + log m at most.
     """
     if m <= 1 or r <= 0.0:
         return 1 if m > 0 else 0

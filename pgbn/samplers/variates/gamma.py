@@ -93,14 +93,14 @@ def draw_gamma(rng, shape):
 
 # ---- row gammas ---------------------------------------------------------------------------------
 #
-# Rows of gamma variates, each with a shape of its own; cheap where the shapes are small.
+# Rows of gamma variates, each with a shape of its own; cheap for small shapes.
 #
 #     f(x) ∝ x^(a-1) e^-x,  a < 1
 #
 # by rejection (Ahrens and Dieter, 1974): propose x = (u (1 + a/e))^(1/a), accepted below 1 with
 # probability e^-x; above 1 it is replaced by 1 + E, E ~ Exp(1), accepted with probability x^(a-1).
 # Nearly all proposals are accepted because v < 1 - x < e^-x, and need only a power, computed for
-# the whole row in loops that the compiler turns into vector instructions. The others wait until
+# the entire row in loops that the compiler turns into vector instructions. The others wait until
 # there are some hundreds of them, and are then settled, and proposed anew, in such loops too.
 # Shapes from 1 on are drawn one at a time.
 
@@ -118,7 +118,7 @@ _T1, _T2, _T3, _T4, _T5, _T6 = (
 )
 _LOG2_E, _OVER_E = np.float32(math.log2(math.e)), np.float32(1.0 / math.e)
 TINY = 2.2250738585072014e-308  # the smallest normal double
-HUGE = 1e300  # so large a gamma may be: sums and products of some of them are numbers still
+HUGE = 1e300  # the largest gamma: sums and products of some of them are still finite
 _ROOM = np.uint64(512)  # proposals that wait, and one row more
 
 
@@ -147,7 +147,7 @@ class Workspace(NamedTuple):
 
 @njit(cache=True, nogil=True)
 def workspace(rows, columns, kind):
-    """Room for rows of gammas, drawn as numbers of a kind: float64, or float32 where a relative
+    """Scratch for rows of gammas, drawn as numbers of a kind: float64, or float32 if a relative
     error of 1e-5 and 0 in place of 1e-38 do no harm."""
     padded = (columns + LANES - 1) // LANES * LANES
     room = padded + np.int64(_ROOM) + LANES
@@ -178,8 +178,8 @@ def _double(word, shape):
 
 
 def _single(word, shape):
-    # 1 - u is what matters where the shape is small: it has all its digits, and what is lost in
-    # u itself comes back as a correction of the logarithm.
+    # 1 - u matters if the shape is small: it has all its digits, and a correction of the logarithm
+    # restores the digits that u itself lost.
     rest = (np.float32(np.uint32(word >> _32)) + _HALF) * _GRID
     u = _ONE - rest
     log_u = fused((_ONE - u) - rest, _LOG2_E, log2_single(u))
@@ -219,17 +219,17 @@ def _propose(state, step, size, shape, first, ceiling, out):
         word = mix(state + step * np.uint64(k + 1))
         ceiling[k] = _ONE - (np.float32(np.uint32(word & _LOW)) + _ONE) * _CELL
         out[k] = _log_proposal(word, shape[first + k])
-    for k in range(size):  # apart: in one long loop every number waits for the steps before
+    for k in range(size):  # separate: in one long loop every number waits for the previous steps
         out[k] = _power(out[k])
 
 
 @njit(cache=True, nogil=True, forceinline=True)
 def _judge(state, step, size, fine, shape, x, ceiling):
-    """Replace the proposals above 1, and ceiling_p by a number that is positive where x_p is
-    refused: v less the probability of accepting it.
+    """Replace the proposals above 1, and ceiling_p by a number that is positive if x_p is rejected:
+    v less the probability of accepting it.
 
-    v is uniform on 2^32 steps of ``fine`` below 1 - ceiling. What decides is rare enough for single
-    precision.
+    v is uniform on 2^32 steps of ``fine`` below 1 - ceiling. The decisive digits are needed rarely
+    enough for single precision.
     """
     for p in range(size):
         word = mix(state + step * np.uint64(p + 1))
@@ -263,7 +263,7 @@ def settle(rng, work, left, least, fine, out):
         for p in range(number):
             result[place[p]] = min(
                 max(x[p] * scale[p], least), HUGE
-            )  # replaced later if it is refused
+            )  # replaced later if it is rejected
             place[left], scale[left], shape[left] = place[p], scale[p], shape[p]
             left += np.uint64(ceiling[p] >= _NOTHING)
         size = (left + _LANES - _1) // _LANES * _LANES
@@ -276,8 +276,8 @@ def settle(rng, work, left, least, fine, out):
 
 @njit(cache=True, nogil=True)
 def fill_rows(rng, work, rows, scale, least, place, out):
-    """out[place + i · columns + k] = scale_i · x_ik, x_ik ~ Gam(shape_ik, 1), or ``least`` where
-    that is more, and `HUGE` at most; the shape where it is 0 or NaN. Row i has the line i of
+    """out[place + i · columns + k] = scale_i · x_ik, x_ik ~ Gam(shape_ik, 1), or ``least`` if that
+    is more, and `HUGE` at most; the shape itself if it is 0 or NaN. Row i has the line i of
     ``work.shape``, or the only one; ``out`` is flat.
     """
     columns, padded = np.uint64(work.columns), np.uint64(work.x.size)

@@ -76,7 +76,7 @@ def _log_gig(rng, order, omega):
 def draw_gig(rng, order, a, b):
     """x with density proportional to x^(order-1) exp(-(a x + b / x) / 2).
 
-    A gamma at b = 0 (order > 0), an inverse gamma at a = 0 (order < 0); NaN where neither is a law.
+    A gamma at b = 0 (order > 0), an inverse gamma at a = 0 (order < 0); NaN if neither is a law.
     """
     if b == 0.0 and order > 0.0 and a > 0.0:
         return draw_gamma_rate(rng, order, 0.5 * a)
@@ -117,7 +117,7 @@ def _search_from_one(rng, square):
 
 @njit(cache=True, nogil=True)
 def _search_from_mode(rng, alpha):
-    """Inversion outwards from the mode, whose probability is known from the expansion of I_1."""
+    """Inversion outwards from the mode, whose probability follows from the expansion of I_1."""
     # I_1(a) = e^a / sqrt(2 pi a) * (1 - 3 / (8 a) - 15 / (128 a^2) - ...): term k is the last
     # times -(4 - (2k - 1)^2) / (8 k a). Beyond a = 40 it reaches 1e-17 before it diverges.
     series, term, k = 1.0, 1.0, 1
@@ -136,7 +136,7 @@ def _search_from_mode(rng, alpha):
             return mode
         above, below = mode, mode
         up, down = at_mode, at_mode
-        # Rounding may leave a crumb of probability (1e-9 at alpha = 1e6): then draw again.
+        # Rounding may leave a small probability (1e-9 at alpha = 1e6): then draw again.
         while up > 1e-25 or down > 1e-25:
             up *= square / (above * (above + 1.0))
             above += 1

@@ -1,4 +1,4 @@
-"""Log-normal variates that have heard a Poisson count."""
+"""Log-normal variates given a Poisson count."""
 
 import math
 
@@ -24,7 +24,7 @@ def _omega(z):
 
 @njit(cache=True, nogil=True)
 def _log_ratio(t, h, precision):
-    """ln of the density at t beside the mode, over that at the mode."""
+    """ln of the density at distance t from the mode, over that at the mode."""
     return h * (t - expm1(t)) - 0.5 * precision * t * t
 
 

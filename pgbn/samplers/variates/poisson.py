@@ -68,7 +68,7 @@ def draw_small_truncated(rng, rate):
 
 @njit(cache=True, nogil=True)
 def _search_truncated(rng, u, rate):
-    """The count at which the cumulative probability passes u, which a large rate has no use for."""
+    """The count at which the cumulative probability passes u; a large rate does not use u."""
     if not rate <= _SEARCH:
         return draw_truncated_poisson(rng, rate)
     probability, n = rate / expm1(rate), 1
@@ -86,7 +86,7 @@ def _search_truncated(rng, u, rate):
 
 @njit(cache=True, nogil=True)
 def _ratio(h, w, offset, count):
-    """P(h + 1) / P(h); a count below 0 means that the gamma itself is known."""
+    """P(h + 1) / P(h); a count below 0 means that the gamma itself is given."""
     if count == 0:
         return w / (h + 1.0)
     more = 1.0 if count < 0 else offset + h + count
@@ -98,7 +98,7 @@ def draw_hidden_count(rng, w, offset, count):
     """h with P(h) proportional to w^h Γ(a0 + h + m) / (h! Γ(a0 + h)), by inversion from the mode;
     given the gamma itself (m < 0), to w^h / (h! Γ(a0 + h)), the Bessel law of order a0 - 1.
 
-    With a0 = 0 a gamma of shape 0 is 0: h >= 1 where m > 0, or where the gamma is known and not 0.
+    With a0 = 0 a gamma of shape 0 is 0: h >= 1 if m > 0, or if the gamma is given and not 0.
     """
     low = 1 if offset == 0.0 and count != 0 else 0
     if not w > 0.0:

@@ -1,4 +1,4 @@
-"""Pólya-gamma variates: what makes a logistic likelihood Gaussian."""
+"""Pólya-gamma variates: given these, a logistic likelihood is Gaussian."""
 
 import math
 
@@ -11,8 +11,8 @@ _CUT = 0.64  # where the two series for the density meet
 
 @njit(cache=True, nogil=True)
 def _upper_tail(x):
-    """P(N(0, 1) > x) e^{x²/2}, for x >= 0: by the series of the lower part where x is small, else
-    by a continued fraction."""
+    """P(N(0, 1) > x) e^{x²/2}, for x >= 0: by the series of the lower part if x is small, else by a
+    continued fraction."""
     if x < 3.0:
         term, total, k = x, x, 1
         while term > 1e-17 * total:
