@@ -10,10 +10,10 @@ from pgbn.engine.first_layer.choice import (
     automatic,
     find_patterns,
     plain_pattern,
-    refusal,
     sampler_named,
     sampler_names,
     schedule_for,
+    unsupported,
 )
 from pgbn.errors import NetworkError, StaleReadError, did_you_mean
 from pgbn.network.schedule import Schedule
@@ -57,7 +57,7 @@ def sampler_of(network: Network, layer1: str = "auto") -> ExplainedSampler:
     kinds = automatic() if layer1 == "auto" else [sampler_named(layer1)]
     reason = ""
     for kind in kinds:
-        reason = refusal(kind, wiring, patterns)
+        reason = unsupported(kind, wiring, patterns)
         if reason:
             continue
         try:

@@ -10,7 +10,7 @@ import pytest
 
 import pgbn as pg
 from pgbn import testing
-from pgbn.engine.first_layer.choice import automatic, find_patterns, plain_pattern, refusal
+from pgbn.engine.first_layer.choice import automatic, find_patterns, plain_pattern, unsupported
 from tests.explain import printed
 from tests.explain.printed import check_printed
 from tests.helpers.first_layer_variants import VARIANT_SIZES, VARIANTS
@@ -82,7 +82,7 @@ WIDE = [
     (name, kind.name)
     for name, build in VARIANTS.items()
     for kind in automatic()
-    if kind.name != "blocked" and not refusal(kind, *first_layers(build()))
+    if kind.name != "blocked" and not unsupported(kind, *first_layers(build()))
     if kind.name == "collapsed" or name in ("background and size", "two kinds of data")
 ]
 

@@ -33,7 +33,7 @@ def row_blocks(rows: int, columns: int) -> list[tuple[int, int]]:
     return [(start, min(rows, start + step)) for start in range(0, rows, step)]
 
 
-def whole_rows(
+def full_rows(
     dims: tuple[str, ...], shape: tuple[int, ...], start: int, stop: int, values: Any = None
 ) -> Cells:
     """Every cell of the rows ``start`` to ``stop`` of an array, and none of the others."""
@@ -75,7 +75,7 @@ class ByCell:
     def block(self, start: int, stop: int, data: Cells | None = None) -> Cells:
         """Every cell of some rows, with the values of the data where these are given."""
         values = None if data is None else _dense_rows(data, data.values, start, stop).reshape(-1)
-        return whole_rows(self.node.axes, self.shape, start, stop, values)
+        return full_rows(self.node.axes, self.shape, start, stop, values)
 
     def log_density(self, cells: Cells) -> NDArray[np.float64]:
         """log p(x) of every cell. If the node sums along its last dim and the cells are complete
@@ -98,10 +98,10 @@ class ByCell:
             if self.node.axes and self.node.axes[-1] not in self.node.slot_axes(slot):
                 slots[slot] = slots[slot][..., :1]
         if data is not None:
-            told = self.node.told_by_data(cells.values.reshape(shape), 3)
-            if told and not cells.values.any():
+            from_data = self.node.told_by_data(cells.values.reshape(shape), 3)
+            if from_data and not cells.values.any():
                 return cells.values.reshape(shape[2:])  # rows without counts have none again
-            slots |= told
+            slots |= from_data
         stream = Stream(key, shape, self.program.executor)
         return draw_node(self.node, stream, (stop - start, self.columns), slots)
 

@@ -187,7 +187,7 @@ def slot_step(program: Program, task: SlotCounts) -> Run:
         if isinstance(result, Evidence):
             program.drawn[node.name, slot] = result.exposure
             result = result.count
-        result = program.known_only(node, slot, result)
+        result = program.without_missing(node, slot, result)
         splitter.deliver(node, slot, key, splitter.dense(stream_key(key, 1), result))
 
     return run

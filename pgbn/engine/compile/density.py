@@ -124,9 +124,9 @@ def _check_drawn(program: Program, node: Node, drawn: Any) -> None:
     if program.replicates == 1 and isinstance(node, Latent):
         stored = array.reshape(program.shape[node.name])[0]
         order = [program.storage[node.name].index(dim) for dim in node.axes]
-        refusal = node.refuses(stored.transpose(order))
-        if refusal is not None:
-            raise DataError(f"{rule} returned what {node.name} cannot be: it {refusal}")
+        complaint = node.refuses(stored.transpose(order))
+        if complaint is not None:
+            raise DataError(f"{rule} returned what {node.name} cannot be: it {complaint}")
 
 
 class ConditionalDensity:

@@ -159,21 +159,23 @@ class Arrays:
             self._views[lookups, stored] = View(lookups, stored, self.sizes, self.indexes)
         return self._views[lookups, stored]
 
-    def keep_counts(self, child: str, factor: Factor, counts: NDArray[Any], told: set[str]) -> None:
+    def keep_counts(
+        self, child: str, factor: Factor, counts: NDArray[Any], received: set[str]
+    ) -> None:
         """Keep the counts that ``child`` gives to a factor of its slot. A factor that was read
-        through categories receives them entry by entry. ``told`` are the nodes that have counts
+        through categories receives them entry by entry. ``received`` are the nodes that have counts
         from the child in this step already: the new counts are added."""
         name = factor.name
         if factor.lookups:
             counts = self.view(factor.lookups, self.storage[name]).counts(counts)
-        self.counts[child, name] = self.counts[child, name] + counts if name in told else counts
-        told.add(name)
+        self.counts[child, name] = self.counts[child, name] + counts if name in received else counts
+        received.add(name)
 
     def keep_total(self, name: str, dim: str, total: NDArray[Any]) -> None:
         """Keep the sum over a dim of the present value of a node, computed on the way."""
         self._totals[name, dim] = (ref(self.values[name]), total)
 
-    def known_only(self, node: Node, slot: str, result: Any) -> Any:
+    def without_missing(self, node: Node, slot: str, result: Any) -> Any:
         """The message of a rule to a slot, with 0 at the cells whose data are missing. Imputed
         counts are evidence for the slot that they come from, and for no other."""
         cells = self.cells.get(node.name)
@@ -315,9 +317,9 @@ def check_fits(
     ``rows_in`` is the number of bytes of arrays with rows that are in memory at a time.
     """
     if rows_in is not None:
-        beside = bytes_beside_rows(network, sizes)
-        check_bytes(f"{rows_in} bytes for rows and {beside} for what all rows share",
-                    rows_in + beside, "give a smaller memory=, or fewer topics")  # fmt: skip
+        others = bytes_without_rows(network, sizes)
+        check_bytes(f"{rows_in} bytes for rows and {others} for what all rows share",
+                    rows_in + others, "give a smaller memory=, or fewer topics")  # fmt: skip
         return
     need = {
         node.name: 16 * replicates * prod(sizes.get(dim, 1) for dim in node.axes)  # two arrays
@@ -333,18 +335,18 @@ def check_fits(
     check_bytes(f"{argument}{worst.name} [{shape}]", total, f"make {largest} smaller")
 
 
-def bytes_beside_rows(network: Network, sizes: Mapping[str, int]) -> int:
+def bytes_without_rows(network: Network, sizes: Mapping[str, int]) -> int:
     """The memory of a chain without the rows that an executor keeps elsewhere: the values and
     counts that all rows share, and a few numbers for each row and layer."""
     rows = {dim for name in network.observed for dim in network.nodes[name].axes[:1]}
-    shared = beside = 0
+    shared = per_row = 0
     for name in network.latent:
         axes = network.nodes[name].axes
         if not rows.intersection(axes):
             shared += prod(sizes[dim] for dim in axes)
         elif len(axes) > 1:
-            beside += prod(sizes[dim] for dim in axes if dim in rows)
-    return _ENTRY * shared + _ROW * beside
+            per_row += prod(sizes[dim] for dim in axes if dim in rows)
+    return _ENTRY * shared + _ROW * per_row
 
 
 # ---- the compiled functions ---------------------------------------------------------------------
@@ -534,7 +536,7 @@ class Program(Arrays):
         read = checked_rule(function, child, slot, shape)
 
         def get() -> Any:
-            return self.known_only(child, slot, read(**{n: p.get() for n, p in parts.items()}))
+            return self.without_missing(child, slot, read(**{n: p.get() for n, p in parts.items()}))
 
         return self.unaligned(child, replace(total, get=get))
 

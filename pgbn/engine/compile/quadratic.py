@@ -44,9 +44,9 @@ def predictor_step(program: Program, task: SlotCounts) -> Run:
 
     def run(key: int) -> None:
         stream = program.stream(node.name, key)
-        told = count(stream=stream, **{name: get() for name, get in arguments.items()})
-        assert isinstance(told, Evidence)
-        both = [np.broadcast_to(each, shape) for each in (told.count, told.exposure)]
+        sent = count(stream=stream, **{name: get() for name, get in arguments.items()})
+        assert isinstance(sent, Evidence)
+        both = [np.broadcast_to(each, shape) for each in (sent.count, sent.exposure)]
         program.drawn[node.name, slot] = np.stack(both)
 
     return run
@@ -94,9 +94,9 @@ class _Layout:
         self.batch = prod(self.sizes[dim] for dim in self.own)
         self.size = prod(self.sizes[dim] for dim in self.joint)
 
-    def into(self, beside: Any) -> NDArray[np.float64]:
+    def into(self, aligned: Any) -> NDArray[np.float64]:
         """An array that is aligned with the node, as (R, B, D)."""
-        whole = np.broadcast_to(np.asarray(beside, np.float64), self.shape4).reshape(self.shape)
+        whole = np.broadcast_to(np.asarray(aligned, np.float64), self.shape4).reshape(self.shape)
         turned = whole.transpose(self.order)
         return np.ascontiguousarray(turned).reshape(self.replicates, self.batch, self.size)
 
@@ -142,11 +142,11 @@ class _Predictor:
         """κ and ω of (R, B, C)."""
         name, rule = self.child.name, self.rule
         if rule.is_random:
-            told: Any = self.program.drawn[name, self.slot]
-            return self._turned(told[0]), self._turned(told[1])
-        return self._turned(self._told(rule.count)), self._turned(self._told(rule.exposure))
+            sent: Any = self.program.drawn[name, self.slot]
+            return self._turned(sent[0]), self._turned(sent[1])
+        return self._turned(self._message(rule.count)), self._turned(self._message(rule.exposure))
 
-    def _told(self, source: Any) -> Any:
+    def _message(self, source: Any) -> Any:
         """The message of a rule, aligned with the child: a function, a name or a number."""
         if isinstance(source, str):
             return self.program.quantity(self.child, source).get()
@@ -155,11 +155,11 @@ class _Predictor:
         names = signature(source).parameters
         return source(**{name: self.program.quantity(self.child, name).get() for name in names})
 
-    def _turned(self, beside: Any) -> NDArray[np.float64]:
+    def _turned(self, aligned: Any) -> NDArray[np.float64]:
         """An array that is aligned with the child as (R, B, C); 0 at the cells whose data are
         missing."""
         name, program = self.child.name, self.program
-        found = program.known_only(self.child, self.slot, beside)
+        found = program.without_missing(self.child, self.slot, aligned)
         whole = np.broadcast_to(np.asarray(found, np.float64), program.shape4[name])
         dims = tuple(1 + self.stored.index(dim) for dim in (*self.batch, *self.cells))
         turned = whole.reshape(program.shape[name]).transpose(0, *dims)

@@ -237,7 +237,7 @@ class Splitter:
     def deliver(self, child: Node, slot: str, key: int, shares: list[FactorCounts]) -> None:
         """Keep the counts of each factor, added up over the terms that hold it; those of an
         operation are shared out among the entries of its operands."""
-        told: set[str] = set()
+        received: set[str] = set()
         for number, (term, share) in enumerate(zip(self.terms, shares, strict=True)):
             for place, (factor, counts) in enumerate(zip(term.factors, share, strict=True)):
                 if counts is None:
@@ -247,7 +247,7 @@ class Splitter:
                     word = stream_key(key, 5, number, place)
                     found = self.operations[factor].split(child.name, slot, word, counts)
                 for each, own in found:
-                    self.program.keep_counts(child.name, each, own, told)
+                    self.program.keep_counts(child.name, each, own, received)
 
     def dense(self, key: int, counts: NDArray[np.int64]) -> list[FactorCounts]:
         """For every term, the counts of each of its factors, from a 4-d array of counts."""

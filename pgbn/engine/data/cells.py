@@ -310,8 +310,8 @@ def is_imputable(node: Node) -> bool:
 
 def _is_silent(rule: EvidenceRule) -> bool:
     """Whether a rule sends its slot no evidence at masked cells. Their value is 0, and the result
-    of a function of the cells is dropped there (`Quantities.known_only`), but a slot's value is
-    not."""
+    of a function of the cells is dropped there (`Quantities.without_missing`). A slot's value is
+    not dropped."""
     parts = ((rule.count, rule.count_reads), (rule.exposure, rule.exposure_reads))
     return rule.drawn is None and all(
         part in ("value", "count", 0) or (callable(part) and {"value", "count"} & set(reads))
@@ -328,8 +328,8 @@ def check_imputable(network: Network, node: Node) -> None:
         if wrong or link is None or rule is None:
             continue
         reads = {"value", "count", "exposure"} & set(rule.exposure_reads)
-        told = (rule.count, rule.kind, rule.drawn) == ("count", "poisson", None) and not reads
-        if slot == link.slot and not told:
+        is_plain = (rule.count, rule.kind, rule.drawn) == ("count", "poisson", None) and not reads
+        if slot == link.slot and not is_plain:
             wrong = f"since the rule of {kind} for {slot} is not that of Pois(exposure · {slot})"
         elif slot != link.slot and not _is_silent(rule):
             wrong = f"since the rule of {kind} for {slot} does not look at the data of each cell"
@@ -368,7 +368,7 @@ def check_possible(program: Program) -> None:
                 )
 
 
-def _known(program: Program, term: Term) -> list[Labelled]:
+def _given_factors(program: Program, term: Term) -> list[Labelled]:
     """The factors of a term whose values are given or constant, but for sparse constants."""
     return [
         program.read(operand_of(factor))
@@ -384,7 +384,7 @@ def _has_zero(program: Program, term: Term) -> bool:
     return (
         term.coefficient == 0
         or any(factor.is_sparse and not factor.constant.min() for factor in term.factors)
-        or any(not part.get().all() for part in _known(program, term))
+        or any(not part.get().all() for part in _given_factors(program, term))
     )
 
 
@@ -392,7 +392,7 @@ def _possible(program: Program, term: Term, cells: Cells) -> Any:
     """In how many ways a term's given factors allow a positive rate, at every cell."""
     positive: list[Operand] = [
         ConstantArray(dims=part.dims, value=np.asarray(part.get()[0] != 0, np.float64))
-        for part in _known(program, term)
+        for part in _given_factors(program, term)
     ]
     here: Any = 1.0
     for factor in (factor for factor in term.factors if factor.is_sparse):
@@ -475,7 +475,7 @@ class StoredCells(Cells):
         """There is nothing in memory."""
 
     size = property(lambda self: int(self.starts[-1] - self.starts[0]))
-    is_whole = property(lambda self: self.dtype.kind == "i")
+    is_integer = property(lambda self: self.dtype.kind == "i")
     indices = property(lambda self: self.read().indices)
     values = property(lambda self: self.read().values)
 

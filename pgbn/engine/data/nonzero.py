@@ -70,7 +70,7 @@ class Cells:
         return self.shape[-1] if self.shape else 1
 
     size = property(lambda self: int(self.values.size), doc="The number of cells.")
-    is_whole = property(lambda self: self.values.dtype.kind == "i", doc="Whether all are counts.")
+    is_integer = property(lambda self: self.values.dtype.kind == "i", doc="Whether all are counts.")
 
     def any(self) -> bool:
         """Whether anything is not 0."""

@@ -12,7 +12,7 @@ from pgbn.engine.first_layer import choice as choice  # registers itself
 from pgbn.engine.first_layer.base import FirstLayer
 from pgbn.engine.first_layer.choice import register_sampler
 from pgbn.engine.first_layer.collapsed import Collapsed
-from pgbn.engine.first_layer.held import Blocked, Partial
+from pgbn.engine.first_layer.fixed_topics import Blocked, Partial
 
 # In the order in which "auto" prefers them: what is integrated out mixes better.
 for _kind in (Collapsed, Partial, Blocked):

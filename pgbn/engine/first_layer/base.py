@@ -101,7 +101,7 @@ class TermArray:
         wide = spread(self.value.get(), self.value.dims, self.dims, self.program.sizes)
         return np.broadcast_to(wide, self.shape)
 
-    def share(self, child: str, counts: NDArray[Any], told: set[str]) -> None:
+    def share(self, child: str, counts: NDArray[Any], received: set[str]) -> None:
         """Give the counts of the entries, in any shape, to the factors."""
         wide = counts.reshape(self.shape)
         for factor in self.receiving:
@@ -109,7 +109,7 @@ class TermArray:
             over = tuple(axis for axis, dim in enumerate(self.dims, 1) if dim not in own)
             total = wide.sum(axis=over, dtype=np.int64) if over else wide.astype(np.int64)
             left = [dim for dim in self.dims if dim in own]
-            self.program.keep_counts(child, factor, turned(total, left, own), told)
+            self.program.keep_counts(child, factor, turned(total, left, own), received)
 
 
 class RowScale(TermArray):
@@ -125,7 +125,7 @@ class RowScale(TermArray):
         """s_j of every row."""
         return super().get().reshape(-1)
 
-    def split(self, child: str, key: int, m: NDArray[Any], told: set[str]) -> None:
+    def split(self, child: str, key: int, m: NDArray[Any], received: set[str]) -> None:
         """Give the factors of s their counts, from those of the topics (rows, K)."""
         if not self.receiving:
             return
@@ -133,7 +133,7 @@ class RowScale(TermArray):
         for shares in self._splitter.dense(key, counts):
             for factor, share in zip(self.term.factors, shares, strict=True):
                 if share is not None:
-                    self.program.keep_counts(child, factor, share, told)
+                    self.program.keep_counts(child, factor, share, received)
 
 
 class FurtherTerms:
@@ -163,12 +163,12 @@ class FurtherTerms:
         word = np.concatenate([word.get().reshape(-1, size) for _, word, size in self.sides], 1)
         return PseudoTopics(row * scale[:, None], np.ascontiguousarray(word))
 
-    def share(self, child: str, told: set[str]) -> None:
+    def share(self, child: str, received: set[str]) -> None:
         """Give the factors their counts."""
         start = 0
         for row, word, size in self.sides:
-            row.share(child, self.counts.row[:, start : start + size], told)
-            word.share(child, self.counts.word[:, start : start + size], told)
+            row.share(child, self.counts.row[:, start : start + size], received)
+            word.share(child, self.counts.word[:, start : start + size], received)
             start += size
 
 
@@ -205,10 +205,10 @@ class FirstLayer(ABC):
     name: ClassVar[str] = ""
     is_automatic: ClassVar[bool] = False  # may be taken by "auto"; those that mix best come first
     token_bytes: ClassVar[int] = 0
-    # Whether a part of the rows can be drawn by itself. The sampler then has `topics_held` and the
+    # Whether a part of the rows can be drawn by itself. The sampler then has `fixed_topics` and the
     # methods below "parts of the rows". Only such samplers serve rows that are spread over workers.
     by_rows: ClassVar[bool] = False
-    topics_held: Any
+    fixed_topics: Any
 
     def __init__(self, program: Program, pattern: Pattern) -> None:
         self.program, self.pattern, self.observed = program, pattern, pattern.observed
@@ -393,13 +393,13 @@ class FirstLayer(ABC):
         """θ, a row for each document."""
         return self.program.values[self.pattern.scores].reshape(self.rows, self.topics)
 
-    def pseudo(self, held: bool) -> PseudoTopics | None:
-        """The weights of the further terms next to φ_vk θ_jk or, if θ is not ``held``, next to φ_vk
-        (m_jk + a_jk): s_j θ_jk has the mean (m_jk + a_jk) s_j / (c_j + q_j)."""
+    def pseudo(self, fixed: bool) -> PseudoTopics | None:
+        """The weights of the further terms next to φ_vk θ_jk. If θ is not ``fixed``, they stand
+        next to φ_vk (m_jk + a_jk): s_j θ_jk has the mean (m_jk + a_jk) s_j / (c_j + q_j)."""
         if not self.further.size:
             return None
         scale = 1.0 / np.maximum(self.row_scale.get(), 1e-200)
-        if not held:
+        if not fixed:
             name = self.pattern.scores
             rate = self.program.slot(name, "rate").get() + self.program.exposure(name).get()
             lines = (*self.program.shape4[name][:3], 1)
@@ -413,7 +413,7 @@ class FirstLayer(ABC):
 
     def deliver_others(self, key: int) -> None:
         """Pass the counts of the factors next to φ·θ to the program."""
-        told: set[str] = set()
+        received: set[str] = set()
         counts = self.m if self._shared is None else self._shared.row_counts
-        self.row_scale.split(self.observed, stream_key(key, 1), counts, told)
-        self.further.share(self.observed, told)
+        self.row_scale.split(self.observed, stream_key(key, 1), counts, received)
+        self.further.share(self.observed, received)

@@ -329,7 +329,7 @@ def schedule_for(network: Network, layer1: str) -> Schedule:
     if layer1 in ("composed", "general") or isinstance(patterns, str):
         return network.schedule
     kind = sampler_named(layer1)
-    if refusal(kind, network.wiring, patterns):
+    if unsupported(kind, network.wiring, patterns):
         return network.schedule
     return network.schedule_with(partial(_revised, kind, patterns))
 
@@ -344,7 +344,7 @@ def _revised(
     return step
 
 
-def refusal(kind: type[FirstLayer], wiring: Wiring, patterns: Sequence[Pattern]) -> str:
+def unsupported(kind: type[FirstLayer], wiring: Wiring, patterns: Sequence[Pattern]) -> str:
     """Why a sampler does not serve all first layers of a network; "" if it does."""
     return next(filter(None, (kind.unsupported_reason(wiring, p, patterns) for p in patterns)), "")
 
@@ -430,12 +430,12 @@ def first_choice(cells: Cells, topics: int, most_tokens: int, wirings: Sequence[
 
 def _serves(kind: type[FirstLayer], wiring: Wiring) -> bool:
     patterns = find_patterns(wiring)
-    return not isinstance(patterns, str) and not refusal(kind, wiring, patterns)
+    return not isinstance(patterns, str) and not unsupported(kind, wiring, patterns)
 
 
 def _why_not(kind: type[FirstLayer], program: Program, patterns: Sequence[Pattern]) -> str:
     """Why a sampler does not serve the first layers of a network and these data; "" if it does."""
-    reasons = [refusal(kind, program.wiring, patterns)]
+    reasons = [unsupported(kind, program.wiring, patterns)]
     for pattern in patterns:
         cells, topics = program.cells[pattern.observed], program.shape[pattern.loadings][-1]
         reasons.append(kind.why_not_data(cells.missing is not None))

@@ -57,7 +57,7 @@ class TokenLabels:
         layer, executor = self.layer, self.layer.executor
         loadings = loadings_of(layer.program.values[layer.pattern.loadings], executor)
         executor.rows(draw_labels, layer.rows, key, self.tokens, loadings,
-                 layer.scores(), self.labels, layer.pseudo(held=True))  # fmt: skip
+                 layer.scores(), self.labels, layer.pseudo(fixed=True))  # fmt: skip
 
     def count_into(self, m: NDArray[np.int32]) -> None:
         """The counts m_jk of the labels."""
@@ -175,7 +175,7 @@ class Collapsed(FirstLayer):
 
     def step_before(self, key: int, tables: Sequence[tuple[LayerTables, int]]) -> None:
         mix = self.mix if self.replicates == 1 else None
-        tokens, pseudo, eta = self.tokens.tokens, self.pseudo(held=False), self.eta
+        tokens, pseudo, eta = self.tokens.tokens, self.pseudo(fixed=False), self.eta
         eta = eta if isinstance(eta, float) else eta[:, :, 0]
         smoothing = smoothing_of(eta, self.replicates, self.vocabulary)
         labelling = Labelling(self.tokens.labels, self.table, self.totals, self.m)

@@ -65,7 +65,7 @@ def infer_rows(
 ) -> NewRows:
     """See `pgbn.Network.infer`."""
     worker = executor_of(threads, executor)
-    told = set(data) if isinstance(data, Mapping) else set()
+    provided = set(data) if isinstance(data, Mapping) else set()
     network, data = bind_indexes(network, data)
     plate = network[network.observed[0]].axes[0] if rows is None else rows
     every = check_own_values(row_network(network, plate), plate)
@@ -81,19 +81,19 @@ def infer_rows(
         "attributes": {"seed": seed, "burn_in": burn_in, "samples": samples},
     }  # fmt: skip
     task = RowTask(local, plate, blocks, wanted, seed, law)
-    return sample_rows(task, read, worker, told, about)
+    return sample_rows(task, read, worker, provided, about)
 
 
 def sample_rows(
-    task: RowTask, data: Mapping[str, Cells], executor: Executor, told: Collection[str] = (),
+    task: RowTask, data: Mapping[str, Cells], executor: Executor, provided: Collection[str] = (),
     about: Mapping[str, Any] | None = None,
 ) -> NewRows:  # fmt: skip
-    """New rows whose data and given values are checked. ``told`` are the names of the categories
-    with the data, ``about`` further parts of the result."""
+    """New rows whose data and given values are checked. ``provided`` are the names in the data,
+    ``about`` further parts of the result."""
     cells = {name: by_row(each, task.plate) for name, each in data.items()}
     rows, plate = count_rows_of(cells), task.plate
     about = {"empty": _empty_rows(cells), **(about or {"network": task.network, "data": data})}
-    local, indexes = row_indexes(task.network, plate, rows, told)
+    local, indexes = row_indexes(task.network, plate, rows, provided)
     task = replace(task, network=local)
     shapes = {name: each.shape for name, each in cells.items()} | task.given.shapes
     sizes = complete_sizes(local, {plate: 1}, shapes)

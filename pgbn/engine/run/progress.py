@@ -313,7 +313,7 @@ class Event:
     def tokens(self) -> int:
         """The total count of the data; of reals, the number of cells that are not zero."""
         cells = self.chain.program.cells.values()
-        return sum(c.sum() if c.is_whole else c.size for c in cells)
+        return sum(c.sum() if c.is_integer else c.size for c in cells)
 
     @property
     def tokens_per_second(self) -> float:

@@ -510,7 +510,7 @@ class SavedRun(Run):
             arrays[f"state/{chain.number}"] = chain_state(chain)
             arrays[f"trace/{chain.number}"] = {}
         self.content["chains"] = states
-        self.runner.commit(self._told(self.content), arrays)
+        self.runner.commit(self._summary(self.content), arrays)
 
     def _shared(self, chain: Chain, coords: Coords) -> dict[str, Any]:
         """The content that all chains share, before they begin."""
@@ -523,7 +523,7 @@ class SavedRun(Run):
             "layout": {name: [[] for _ in range(self.plan.chains)] for name in self.plan.keep},
         }
 
-    def _told(self, content: dict[str, Any], interrupted: bool = True) -> dict[str, Any]:
+    def _summary(self, content: dict[str, Any], interrupted: bool = True) -> dict[str, Any]:
         """The content, with the entries that a reader of the draws so far needs."""
         least = min(self.plan.kept_after(each["sweeps"]) for each in content["chains"].values())
         entries = content["entries"].items()
@@ -588,7 +588,7 @@ class SavedRun(Run):
                 layout[name][number].append(start)
             chains = {**self.content["chains"], str(number): chain_content(at.chain)}
             content = {**self.content, "chains": chains, "layout": layout}
-            self.runner.commit(self._told(content), mine, {DATA: lambda: chain_data(at.chain)})
+            self.runner.commit(self._summary(content), mine, {DATA: lambda: chain_data(at.chain)})
             self.content = content
         at.taken()
 
@@ -596,8 +596,8 @@ class SavedRun(Run):
         """The folder now holds the draws, the network and the data, and nothing else."""
         kept = {group: file for group, file in self.runner.groups.items()
                 if group in (DATA, GIVEN) or group.startswith("draws/")}  # fmt: skip
-        told = self._told(self.content, interrupted=False)
-        content = {"object": {key: told[key] for key in DRAWS_FIELDS if key in told}}
+        summary = self._summary(self.content, interrupted=False)
+        content = {"object": {key: summary[key] for key in DRAWS_FIELDS if key in summary}}
         write(self.runner.path, "draws", content, {}, kept)
         return load(self.runner.path)  # type: ignore[no-any-return]
 

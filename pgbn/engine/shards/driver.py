@@ -119,15 +119,15 @@ class RemoteLayer(FirstLayer):
 
     def take_counts(self, parts: Sequence[Any]) -> None:
         """The counts of φ, from those of all workers."""
-        held = self.own.topics_held
-        held.n[...] = 0
+        topics = self.own.fixed_topics
+        topics.n[...] = 0
         for part in parts:
             if isinstance(part, np.ndarray):
-                held.n += part
+                topics.n += part
             else:
                 places, numbers = part
-                held.n.reshape(-1)[places] += numbers
-        held.counts_changed()
+                topics.n.reshape(-1)[places] += numbers
+        topics.counts_changed()
 
     def show(self) -> None:
         self.own.show()
@@ -334,13 +334,13 @@ class ShardDriver:
                 if self.axis(place) is not None:
                     for part, rows in zip(own, self._cut(place, table[key]), strict=True):
                         part[place] = rows
-                elif name in ("values", "drawn") and not self._is_held(place):
+                elif name in ("values", "drawn") and not self._is_with_sampler(place):
                     shared[place] = table[key]
         for observed, sampler in self.fresh_loadings.items():
-            shared[LOADINGS, observed] = tuple(sampler.topics_held.loadings)
+            shared[LOADINGS, observed] = tuple(sampler.fixed_topics.loadings)
         return shared, own
 
-    def _is_held(self, place: Place) -> bool:
+    def _is_with_sampler(self, place: Place) -> bool:
         """Whether a node is φ of a first layer that has begun: its sampler has it in another
         form."""
         layers = self.program.first_layers.values()

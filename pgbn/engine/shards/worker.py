@@ -110,7 +110,7 @@ class Shard:
         everything else is copied, since kernels are compiled for arrays that may be written to."""
         for (table, key), array in arrays.items():
             if table == LOADINGS:
-                self.program.first_layers[key].topics_held.hand_over(Loadings(*array))
+                self.program.first_layers[key].fixed_topics.hand_over(Loadings(*array))
             else:
                 getattr(self.program, table)[key] = np.array(array)
 
@@ -242,7 +242,7 @@ def can_read(state: WorkerState, parts: Sequence[StoredCells]) -> bool:
 
 
 def _topics(sampler: FirstLayer) -> dict[str, NDArray[Any]]:
-    return {} if sampler.is_given else {sampler.observed: sampler.topics_held.n}
+    return {} if sampler.is_given else {sampler.observed: sampler.fixed_topics.n}
 
 
 def _sparse(counts: NDArray[Any]) -> Any:

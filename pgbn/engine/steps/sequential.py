@@ -97,7 +97,7 @@ class Entry:
             parts = self._counts(own)
         else:
             slots = wiring.exposures.named_sum(name, node, ())
-            parts = [self._beside(own, self._product(p, self.members[own])) for p in slots]
+            parts = [self._aligned(own, self._product(p, self.members[own])) for p in slots]
         return added(parts)
 
     def _counts(self, name: str) -> list[Labelled]:
@@ -110,24 +110,24 @@ class Entry:
         for child in children:
             counts = Labelled(lambda child=child: program.counts[child, name],  # type: ignore[misc]
                               program.storage[name], program.replicates)  # fmt: skip
-            parts.append(self._beside(name, self._cut(counts, self.members[name])))
+            parts.append(self._aligned(name, self._cut(counts, self.members[name])))
         return parts
 
     def _through(self, source: Source, products: Iterable[SumProduct]) -> list[Labelled]:
         name, own = source.factor.name, source.own
         if source.factor.lookups:  # of all entries at once
             return [
-                self._beside(name, self._cut(whole, self.members[name]))
+                self._aligned(name, self._cut(whole, self.members[name]))
                 for whole in self.program.received_through(source, products)
             ]
         here = next(dim for dim, mine in own.items() if mine == self.members[name])
         received = [self._product(product, here) for product in products]
         return [
-            self._beside(name, replace(each, dims=tuple(own[dim] for dim in each.dims)))
+            self._aligned(name, replace(each, dims=tuple(own[dim] for dim in each.dims)))
             for each in received
         ]
 
-    def _beside(self, name: str, labelled: Labelled) -> Labelled:
+    def _aligned(self, name: str, labelled: Labelled) -> Labelled:
         sizes = self.program.sizes | {self.members[name]: 1}
         return align(labelled, self.program.storage[name], sizes)
 

@@ -94,10 +94,10 @@ class _Split:
         sparse = SparseCounts(cells.indptr, cells.indices, counts)
         split_all_cells(stream_key(key, 3), sparse, loadings_of(phi.copy(), program.executor),
                         np.ascontiguousarray(theta), n, m, program.executor)  # fmt: skip
-        told: set[str] = set()
+        received: set[str] = set()
         if self.loadings.name in program.wiring.sources:
-            program.keep_counts(self.name, self.loadings, n.astype(np.int64), told)
+            program.keep_counts(self.name, self.loadings, n.astype(np.int64), received)
         (shares,) = self._scores.dense(key, m.astype(np.int64).reshape(self.shape))
         for factor, share in zip(self.rows.factors, shares, strict=True):
             if share is not None:
-                program.keep_counts(self.name, factor, share, told)
+                program.keep_counts(self.name, factor, share, received)

@@ -32,7 +32,7 @@ def test_they_are_those_of_the_array(corpus: pgbn.Corpus) -> None:
     node: Any = NETWORK["x"]
     stored, cells = StoredCells(node, corpus), read_array(node, X)
     assert np.array_equal(stored.starts, cells.starts)
-    assert (stored.size, stored.is_whole, stored.sum()) == (cells.size, True, cells.sum())
+    assert (stored.size, stored.is_integer, stored.sum()) == (cells.size, True, cells.sum())
     assert np.array_equal(stored.totals(), cells.totals())
     for first, last in ((0, 256), (256, 600), (512, 600), (0, 600)):
         found, part = stored.part(first, last).read(), cells.part(first, last)

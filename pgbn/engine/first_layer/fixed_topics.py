@@ -40,7 +40,7 @@ from pgbn.samplers.first_layer.value_lists import (
 from pgbn.samplers.thinning import SparseCounts
 
 
-class HeldTopics:
+class FixedTopics:
     """Topics that are fixed while counts are drawn: φ as gammas with their scales and lists, its
     counts ``n`` and, while φ is the draw given n, the key of that draw."""
 
@@ -89,8 +89,8 @@ class HeldTopics:
         """φ can be drawn again, and its key is smaller than φ itself."""
         if self._key is not None:
             return {"key": np.array(self._key, np.uint64)}
-        held = self.loadings
-        return {"value": held.value, "scale": held.scale, "bound": held.bound}
+        own = self.loadings
+        return {"value": own.value, "scale": own.scale, "bound": own.bound}
 
     def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
         """φ again, after n."""
@@ -124,32 +124,32 @@ class HoldsTopics(FirstLayer):
 
     is_automatic = True
     by_rows = True
-    topics_held: HeldTopics
+    fixed_topics: FixedTopics
 
     def loadings_changed(self, key: int) -> None:
-        self.topics_held.take()
+        self.fixed_topics.take()
 
     def draw_loadings(self, key: int) -> None:
-        self.topics_held.draw(key)
+        self.fixed_topics.draw(key)
 
     def show(self) -> None:
-        self.topics_held.show()
+        self.fixed_topics.show()
 
     def show_counts(self) -> None:
-        self.topics_held.show_counts()
+        self.fixed_topics.show_counts()
 
     def state(self) -> dict[str, NDArray[Any]]:
         return {**self.row_state(), **self.shared_state()}
 
     def shared_state(self) -> dict[str, NDArray[Any]]:
-        return self.topics_held.state()
+        return self.fixed_topics.state()
 
     def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
         self.restore_rows(state)
         self.restore_shared(state)
 
     def restore_shared(self, state: Mapping[str, NDArray[Any]]) -> None:
-        self.topics_held.restore(state)
+        self.fixed_topics.restore(state)
 
 
 class Blocked(HoldsTopics):
@@ -178,7 +178,7 @@ class Blocked(HoldsTopics):
         self.make_room()
 
     def hold(self, begun: bool = True) -> None:
-        self.topics_held = HeldTopics(self, begun=begun)
+        self.fixed_topics = FixedTopics(self, begun=begun)
 
     def make_room(self) -> None:
         self._behind = self._weighed = None
@@ -199,33 +199,33 @@ class Blocked(HoldsTopics):
         """Counts behind ones, and their topics, in one pass."""
         cells = self.program.cells[self.observed]
         counts = np.empty(cells.values.size, np.int64)
-        phi = padded_topics(self.topics_held.loadings, np.float32)
+        phi = padded_topics(self.fixed_topics.loadings, np.float32)
         self._weighed = (phi, self.row_scale.get())
         self._split(key, cells, counts)
         self.program.latent_counts[self.observed] = counts
 
     def _rates(self, cells: Cells) -> NDArray[np.float64]:
         """The total rate at every cell."""
-        out, phi = np.empty(cells.values.size), padded_topics(self.topics_held.loadings)
+        out, phi = np.empty(cells.values.size), padded_topics(self.fixed_topics.loadings)
         sparse = SparseCounts(cells.indptr, cells.indices, cells.values)
         self.executor.rows(cell_sums, cells.rows, 0, sparse, self.documents, self.vocabulary, phi,
-                           self.scores(), self.pseudo(held=True), out)  # fmt: skip
+                           self.scores(), self.pseudo(fixed=True), out)  # fmt: skip
         self._weighed = (phi, None)
         return out * np.repeat(self.row_scale.get(), np.diff(cells.indptr))
 
     def _split(self, key: int, cells: Cells, counts: NDArray[np.int64]) -> None:
-        held = self.topics_held
+        topics = self.fixed_topics
         sparse = SparseCounts(cells.indptr, cells.indices, counts)
         further = self.further.counts if self.further.size else None
-        split_all_cells(key, sparse, held.loadings, self.scores(), held.n, self.m, self.executor,
-                        self.pseudo(held=True), further, self._weighed)  # fmt: skip
+        split_all_cells(key, sparse, topics.loadings, self.scores(), topics.n, self.m,
+                        self.executor, self.pseudo(fixed=True), further, self._weighed)  # fmt: skip
         self._weighed = None
-        held.counts_changed()
+        topics.counts_changed()
         self.deliver()
         self.deliver_others(key)
 
     def shared_state(self) -> dict[str, NDArray[Any]]:
-        return {**super().shared_state(), "n": self.topics_held.n}
+        return {**super().shared_state(), "n": self.fixed_topics.n}
 
     def row_state(self) -> dict[str, NDArray[Any]]:
         return {"m": self.m}
@@ -235,8 +235,8 @@ class Blocked(HoldsTopics):
         self.deliver()
 
     def restore_shared(self, state: Mapping[str, NDArray[Any]]) -> None:
-        held = self.topics_held
-        held.n[...] = read_state(state, "n", held.n.shape, self._most)
+        topics = self.fixed_topics
+        topics.n[...] = read_state(state, "n", topics.n.shape, self._most)
         super().restore_shared(state)
 
     @property
@@ -274,7 +274,9 @@ class Partial(HoldsTopics):
         self.deliver()
 
     def hold(self, begun: bool = True) -> None:
-        self.topics_held = HeldTopics(self, quick=True, begun=begun, listed=not self.shares_prior())
+        self.fixed_topics = FixedTopics(
+            self, quick=True, begun=begun, listed=not self.shares_prior()
+        )
 
     def make_room(self) -> None:
         self.tokens = TokenLabels(self)
@@ -302,10 +304,10 @@ class Partial(HoldsTopics):
         return alone and set(varies).isdisjoint(program.storage[scores][:-1])
 
     def step(self, key: int) -> None:
-        loadings, prior, tokens = self.topics_held.loadings, self.prior(), self.tokens
+        loadings, prior, tokens = self.fixed_topics.loadings, self.prior(), self.tokens
         given = (tokens.tokens, tokens.labels, loadings, self.m, prior)
-        pseudo = self.pseudo(held=False)
-        if self.topics_held.listed:
+        pseudo = self.pseudo(fixed=False)
+        if self.fixed_topics.listed:
             self.executor.rows(allocate_partial, self.rows, key, *given, pseudo)
         else:
             words = weigh_words(loadings, prior, self.documents, self._word_weights, self.executor)
@@ -320,10 +322,10 @@ class Partial(HoldsTopics):
         return word_weights(self.replicates * self.vocabulary, self.topics)
 
     def _count_words(self) -> None:
-        self.topics_held.counts_changed()
+        self.fixed_topics.counts_changed()
         self.tokens.count_further()
         if not self.is_given:  # else it receives nothing
-            self.tokens.count_words(self.topics_held.n)
+            self.tokens.count_words(self.fixed_topics.n)
 
     def row_state(self) -> dict[str, NDArray[Any]]:
         return {"labels": self.tokens.labels}
