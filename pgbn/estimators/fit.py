@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any
 
 from pgbn.checks import is_integral
@@ -17,43 +16,45 @@ from pgbn.training.settings import Settings
 from pgbn.training.trained import TrainedNetwork
 
 
-@dataclass(frozen=True)
-class Beginning:
-    """Where a training begins. ``fixed`` are the parameters that ``warm_start`` cannot change;
-    ``networks`` are those to go on from, and ``full`` says why they get no further layer."""
-
-    settings: Settings
-    fixed: dict[str, Any]
-    networks: tuple[TrainedNetwork, ...] = ()
-    full: str = ""
-
-
-def begin_fit(estimator: Any, X: Any, again: bool) -> Beginning:
-    """A training from the start, or ``again``: with the link and the seed of the one before."""
-    link, name = read_link(estimator.link, X), estimator._width_name
+def begin_fit(
+    estimator: Any, X: Any, again: bool = False
+) -> tuple[Settings, tuple[TrainedNetwork, ...], str]:
+    """The settings of a training from the start, or ``again``, with the link and the seed of the
+    one before; the networks to go on from, and why they get no further layer, if they do not. The
+    estimator keeps what another training goes on with."""
     seed = estimator._seed if again else read_seed(estimator.random_state)
+    settings = read_settings(estimator, X, seed)
+    fixed = fixed_parameters(estimator, settings.max_width)
+    networks: tuple[TrainedNetwork, ...] = ()
+    full = ""
+    if again:
+        _check_same(estimator, fixed, settings)
+        fixed["random_state"] = estimator._fixed["random_state"]  # budgets may have been added
+        networks = estimator.training_.networks
+        start = networks[-1]
+        if start.depth < settings.depth:
+            full = why_start_is_full(start, float(X.sum()), settings.min_width)
+        if full:  # no further layer: no use for its settings
+            settings = settings.first(start.depth)
+    estimator.link_, estimator._seed, estimator._fixed = settings.link, seed, fixed
+    return settings, networks, full
+
+
+def read_settings(estimator: Any, X: Any, seed: int) -> Settings:
+    """What the parameters of an estimator say of a training on X."""
+    link, name = read_link(estimator.link, X), estimator._width_name
     with renaming("max_width", name):
-        settings = Settings(
+        return Settings(
             getattr(estimator, name), estimator.depth, eta=estimator.eta, link=link, seed=seed,
             burn_in=estimator.burn_in, collect=estimator.collect, layer1=estimator.layer1,
             min_width=estimator.min_width, priors=estimator.priors,
             keep_draws=estimator.keep_draws,
         )  # fmt: skip
-    fixed = fixed_parameters(estimator, settings.max_width)
-    if not again:
-        return Beginning(settings, fixed)
-    _check_same(estimator, fixed, settings)
-    fixed["random_state"] = estimator._fixed["random_state"]  # budgets may have been added
-    start, full = estimator.training_.deepest, ""
-    if start.depth < settings.depth:
-        full = why_start_is_full(start, float(X.sum()), settings.min_width)
-    if full:  # no further layer: no use for its settings
-        settings = settings.first(start.depth)
-    return Beginning(settings, fixed, estimator.training_.networks, full)
 
 
 def fixed_parameters(estimator: Any, widths: int | tuple[int, ...]) -> dict[str, Any]:
-    """The widths at most and the random state, in a form that can be kept and saved."""
+    """The parameters that ``warm_start`` cannot change, in a form that can be kept and saved: the
+    widths at most and the random state."""
     state = estimator.random_state
     if is_integral(state):
         state = int(state)

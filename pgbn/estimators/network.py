@@ -97,6 +97,8 @@ class NetworkTransformer(TransformerMixin, BaseEstimator):
     training_ : the `pgbn.LayerwiseTraining` of a function.
     """
 
+    _width_name = "max_width"  # the parameter of the widths
+
     def __init__(
         self,
         network: Network | Callable[..., Network] | None = None,

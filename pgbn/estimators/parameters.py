@@ -142,8 +142,7 @@ def check_settings(estimator: Any) -> None:
 
 def read_depth(estimator: Any) -> int:
     """How many layers are asked for, at most: ``depth``, or as many as there are budgets."""
-    max_width = getattr(estimator, getattr(estimator, "_width_name", "max_width"))
-    return layers_asked(max_width, estimator.depth)
+    return layers_asked(getattr(estimator, estimator._width_name), estimator.depth)
 
 
 def read_choice(estimator: Any, layer: int | None, output: str | None) -> tuple[int, str]:

@@ -23,7 +23,7 @@ from pgbn import evaluation
 from pgbn.checks import OTHER_NAMES, WIDTHS, check_integer, in_order, is_integral, listed
 from pgbn.engine.run.progress import Silent, choose_meter, live
 from pgbn.errors import DataError, tell
-from pgbn.estimators.fit import Beginning, begin_fit, report_training, unchanged_on_failure
+from pgbn.estimators.fit import begin_fit, read_settings, report_training, unchanged_on_failure
 from pgbn.estimators.network import NetworkTransformer
 from pgbn.estimators.parameters import (
     blaming,
@@ -145,10 +145,10 @@ def _ask(
     return method
 
 
-def _widths(at: Beginning) -> tuple[int, ...]:
+def _widths(settings: Settings) -> tuple[int, ...]:
     """One width for all layers, or one for each."""
-    widths: int | tuple[int, ...] = at.settings.max_width
-    return (widths,) * at.settings.depth if isinstance(widths, int) else widths
+    widths: int | tuple[int, ...] = settings.max_width
+    return (widths,) * settings.depth if isinstance(widths, int) else widths
 
 
 class PGBN(NetworkTransformer):
@@ -189,8 +189,6 @@ class PGBN(NetworkTransformer):
     widths_ : (K_1, …, K_T).
     networks_ : the trained networks of 1 … T layers; `TrainedNetwork` has the rest.
     """
-
-    _width_name = "max_width"
 
     def __new__(cls, *arguments: Any, **named: Any) -> Any:
         """Name the own argument where what other packages call the number of topics is given; the
@@ -270,19 +268,13 @@ class PGBN(NetworkTransformer):
                 return self
             again = bool(self.warm_start) and hasattr(self, "training_")
             X = validate_documents(self, X, reset=not again)
-            at = self._begin(X, again)
-            training = self._train(X, at.settings, at.networks)
-            if self.merge_twins and not isinstance(at.settings.max_width, int):
+            settings, networks, full = begin_fit(self, X, again)
+            training = self._train(X, settings, networks)
+            if self.merge_twins and not isinstance(settings.max_width, int):
                 training = without_twins(training, lambda merged: self._sweep(X, merged, SWEEPS))
-            self._keep(replace(training, stopped=at.full) if at.full else training)
+            self._keep(replace(training, stopped=full) if full else training)
         report_training(self, X)
         return self
-
-    def _begin(self, X: Any, again: bool = False) -> Beginning:
-        """Where a training begins; the estimator keeps what a later one goes on with."""
-        at = begin_fit(self, X, again)
-        self.link_, self._seed, self._fixed = at.settings.link, at.settings.seed, at.fixed
-        return at
 
     def _train(
         self, X: Any, settings: Settings, networks: Sequence[TrainedNetwork]
@@ -329,22 +321,22 @@ class PGBN(NetworkTransformer):
             fitted = hasattr(self, "training_")
             X = sp.csr_array(validate_documents(self, X, reset=not fitted))
             arriving: Arriving | None = getattr(self, "_arriving", None)
-            if arriving is None:
-                at = begin_fit(self, X, False) if fitted else self._begin(X)
-                learner, seen = self._learner_of_fit() if fitted else (self._learner(at), 0)
-                arriving = Arriving(learner, at.settings, int(self.batch_size), seen)
-            network = arriving.learn(X)
-            self._keep(LayerwiseTraining((network,), f"{arriving.seen} documents seen"))
+            if arriving is None and fitted:
+                settings = read_settings(self, X, read_seed(self.random_state))
+                arriving = self._arriving_after_fit(settings)
+            elif arriving is None:
+                settings, _, _ = begin_fit(self, X)
+                network = settings.grown.network(_widths(settings))
+                learner = Learner(network, ROWS, settings.seed, executor=read_executor(self))
+                arriving = Arriving(learner, settings, int(self.batch_size))
+            trained = arriving.learn(X)
+            self._keep(LayerwiseTraining((trained,), f"{arriving.seen} documents seen"))
             self._arriving = arriving
         return self
 
-    def _learner(self, at: Beginning) -> Learner:
-        network = at.settings.grown.network(_widths(at))
-        return Learner(network, ROWS, at.settings.seed, executor=read_executor(self))
-
-    def _learner_of_fit(self) -> tuple[Learner, int]:
+    def _arriving_after_fit(self, settings: Settings) -> Arriving:
         """A learner at the last state of the chain, with steps as short as after so many sweeps,
-        and the number of its documents."""
+        which has seen the documents of `fit`."""
         network = self.training_.deepest
         learner = Learner(network.network(), ROWS, self._seed, executor=read_executor(self))
         scores = layers_of_zoo.theta(1)
@@ -355,7 +347,7 @@ class PGBN(NetworkTransformer):
             )
         learner.values = {n: np.array(network.state[n], order="C") for n in learner.roles.shared}
         learner.steps = network.sweeps
-        return learner, len(network.state[scores])
+        return Arriving(learner, settings, int(self.batch_size), len(network.state[scores]))
 
     def _fit_minibatches(self, X: Any) -> None:
         """Train on minibatches of a corpus, which may be larger than memory, or of a matrix."""
@@ -365,20 +357,20 @@ class PGBN(NetworkTransformer):
             self.n_features_in_ = X.shape[1]
         else:
             X = validate_documents(self, X, reset=True)
-        at = self._begin(X.block(0) if isinstance(X, Corpus) else X)
-        if len(set(at.settings.burn_in)) > 1 or len(set(at.settings.collect)) > 1:
+        settings, _, _ = begin_fit(self, X.block(0) if isinstance(X, Corpus) else X)
+        if len(set(settings.burn_in)) > 1 or len(set(settings.collect)) > 1:
             raise DataError("burn_in, collect: one number of steps, as all layers learn together")
-        burn_in, collect = at.settings.burn_in[0], at.settings.collect[0]
+        burn_in, collect = settings.burn_in[0], settings.collect[0]
         last: list[MinibatchEvent] = []
         network = train_minibatch(
-            X, _widths(at), eta=at.settings.eta, link=at.settings.link, priors=self.priors,
+            X, _widths(settings), eta=settings.eta, link=settings.link, priors=self.priors,
             batch_size=self.batch_size, steps=burn_in + collect, collect=collect,
-            keep_draws=self.keep_draws, seed=at.settings.seed, threads=read_executor(self).workers,
+            keep_draws=self.keep_draws, seed=settings.seed, threads=read_executor(self).workers,
             progress=bool(self.verbose), callback=last.append,
         )  # fmt: skip
         self._keep(LayerwiseTraining((network,), f"{burn_in + collect} minibatches"))
         size = int(self.batch_size)
-        self._arriving = Arriving(last[-1].learner, at.settings, size, X.shape[0])
+        self._arriving = Arriving(last[-1].learner, settings, size, X.shape[0])
 
     # ---- fewer topics ---------------------------------------------------------------
 
