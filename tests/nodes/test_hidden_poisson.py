@@ -4,10 +4,33 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.special import gammaln
+from scipy.stats import chisquare
 
 import pgbn as pg
+from pgbn import Gamma, HiddenPoisson, Network, Poisson
 from pgbn.testing import geweke
 from tests.helpers.language import HIDDEN_SIZES, hidden_in_a_shape
+
+
+@pytest.mark.parametrize("update", ["", "slice"])
+def test_the_conditional_is_a_bessel_law(update: str) -> None:
+    """P(h | θ) ∝ (λcθ)^h / (h! Γ(a0 + h)) with λ = 3, c = 2, a0 = 0.5, θ given."""
+    h = HiddenPoisson("h", 3.0, dims="i", update=update)
+    theta = Gamma("theta", 0.5 + h, 2.0, dims="i")
+    network = Network(Poisson("x", theta, dims="i")).holding("theta")
+    cells = 4000
+    given = {"theta": np.full(cells, 1.7)}
+    chain = network.chain({"x": np.ones(cells, int)}, given=given, seed=1)
+    drawn = chain.sweep(1 if not update else 25).values["h"].astype(int)
+    support = np.arange(30)
+    log_p = support * np.log(3.0 * 2.0 * 1.7) - gammaln(support + 1.0) - gammaln(support + 0.5)
+    p = np.exp(log_p - log_p.max())
+    expected = cells * p / p.sum()
+    last = int(np.flatnonzero(expected > 10)[-1])  # the tail in one cell
+    counts = np.bincount(np.minimum(drawn, last), minlength=last + 1)
+    expected = np.append(expected[:last], expected[last:].sum())
+    assert chisquare(counts, expected).pvalue > 1e-4
 
 
 def test_a_count_that_forgets_its_gamma_is_seen() -> None:

@@ -42,6 +42,21 @@ def test_gammas_of_tiny_shape_have_the_right_tail():
     assert out.min() > 0
 
 
+def test_a_layer_adds_shapes_and_counts_and_divides_by_rates():
+    rng = np.random.default_rng(0)
+    rows, columns, repeats = 40, 5, 4000
+    theta, phi = (
+        rng.gamma(0.5, size=(1, rows, 3)),
+        rng.dirichlet(np.ones(columns), 3).T[None].copy(),
+    )
+    m, rate = rng.poisson(0.5, (1, rows, columns)), rng.gamma(3.0, size=(1, rows))
+    out, sums = np.empty((repeats, rows, columns)), np.empty((repeats, rows))
+    for i in range(repeats):
+        draw_layer(np.uint64(i), 0, 2, 1.5, theta, phi, m, rate, out[i : i + 1], sums[i : i + 1])
+    shape = 1.5 * theta[0] @ phi[0].T + m[0]
+    assert close(out, shape / rate[0][:, None], shape / rate[0][:, None] ** 2)
+
+
 def test_zero_shapes_give_zeros():
     theta, phi = np.zeros((1, 40, 3)), np.ones((1, 6, 3))
     m, rate, out = np.zeros((1, 40, 6), np.int64), np.ones((1, 40)), np.ones((1, 40, 6))
