@@ -16,8 +16,10 @@ from pgbn import (
     BernoulliPoisson,
     Beta,
     BetaOdds,
+    Categorical,
     Dirichlet,
     Gamma,
+    HiddenPoisson,
     Latent,
     LogitBernoulli,
     LogNormal,
@@ -31,6 +33,7 @@ from pgbn import (
     Poisson,
     PoissonGamma,
     RandomisedGamma,
+    nodes,
 )
 from pgbn.nodes.poisson import LARGEST_RATE
 from pgbn.samplers.random import Stream
@@ -72,7 +75,8 @@ DENSITIES: list[tuple[Node, float, dict[str, float], float]] = [
     *((LOGIT, 0, {"logit": psi}, np.log(expit(-psi))) for psi in (-1.0, 0.0, 3.0)),
     (BINARY, 0, {"rate": 2.0}, -2.0),
     (BINARY, 1, {"rate": 2.0}, math.log(-math.expm1(-2.0))),
-    *((POISSON, x, {"rate": rate}, stats.poisson(rate).logpmf(x))
+    *((node, x, {"rate": rate}, stats.poisson(rate).logpmf(x))
+      for node in (POISSON, HiddenPoisson("h", 1.0))
       for x, rate in ((0, 2.5), (3, 2.5), (0, 0.0), (10**6, 1e6))),
     (REAL, 0.0, {"rate": 2.0, "noise": 3.0}, -2.0),
     (REAL, 1e-9, {"rate": 1e-9, "noise": 1.0}, math.log(1e-9) - 2e-9),
@@ -87,6 +91,14 @@ DENSITIES: list[tuple[Node, float, dict[str, float], float]] = [
     *((LogNormal("a", 0, 1), a, MIDDLE, stats.lognorm(s=0.5, scale=np.exp(0.5)).logpdf(a))
       for a in (0.2, 1.0, 7.0)),
 ]  # fmt: skip
+
+
+def test_every_type_has_a_density_here() -> None:
+    """Vectors have theirs in `test_densities_of_vectors`."""
+    public = [getattr(nodes, name) for name in nodes.__all__]
+    types = {kind for kind in public if isinstance(kind, type) and "tag" in vars(kind)}
+    tested = {type(node) for node, *_ in DENSITIES} | {Dirichlet, Multinomial, Categorical}
+    assert {kind for kind in types if issubclass(kind, Node)} <= tested
 
 
 @pytest.mark.parametrize(("node", "value", "slots", "expected"), DENSITIES)
@@ -236,6 +248,10 @@ def test_densities_of_vectors() -> None:
     node, counts = Multinomial("x", 0.5, over="k"), np.array([2, 0, 5])
     found = node.log_density(counts, probability=PROBABILITY, axis=0).sum()
     assert found == pytest.approx(stats.multinomial(7, PROBABILITY).logpmf(counts), rel=1e-12)
+    choice = Categorical("z", 0.5, over="k").log_density(
+        np.array([0, 1, 0]), probability=PROBABILITY
+    )
+    assert choice.sum() == pytest.approx(np.log(0.3))
 
 
 @pytest.mark.parametrize("axis", [2, 3])
