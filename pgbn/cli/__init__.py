@@ -82,9 +82,9 @@ def _check_given(words: Sequence[str]) -> None:
         attached = word.startswith("--") and word.endswith("=")
         option = word[:-1] if attached else before
         if (attached or not word) and option != "--title":
-            told = f"{option}: " if option.startswith("-") else ""
+            prefix = f"{option}: " if option.startswith("-") else ""
             raise typer.BadParameter(
-                f"{told}an empty argument; is a variable of the shell not set?"
+                f"{prefix}an empty argument; is a variable of the shell not set?"
             )
 
 

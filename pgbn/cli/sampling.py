@@ -308,17 +308,17 @@ def infer_command(
     )  # fmt: skip
 
 
-def _given(run: Path, draws: Draws, held: Iterable[str], chain: str) -> dict[str, NDArray[Any]]:
+def _given(run: Path, draws: Draws, needed: Iterable[str], chain: str) -> dict[str, NDArray[Any]]:
     """The draws of the nodes on which new rows depend, of one chain or of all."""
     given: dict[str, NDArray[Any]] = {}
-    for name in held:
+    for name in needed:
         if name not in draws and len(draws.given.get(name, ())) == 1:
             given[name] = draws.held(name)  # one for all draws
             continue
         if name not in draws and name not in draws.given:
             raise DataError(
                 f"{run}: no draws of {name!r}, on which new rows depend; sample with "
-                f"--keep {','.join(held)}"
+                f"--keep {','.join(needed)}"
             )
         value = draws[name] if name in draws else draws.held(name)
         if not value.shape[1]:

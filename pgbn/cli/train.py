@@ -113,8 +113,8 @@ def hierarchy(network: TrainedNetwork, vocabulary: Sequence[str] | None) -> list
         if layer > 1:
             upper, phi = found[layer - 1], network.phi[layer - 1]
             index = np.array([each.index for each in upper])
-            held = np.array([each.weight for each in upper])[:, None] * phi[index]
-            under = index[held.argmax(axis=0)]
+            mass = np.array([each.weight for each in upper])[:, None] * phi[index]
+            under = index[mass.argmax(axis=0)]
             own = [each for each in found[layer - 2] if under[each.index] == topic.index]
             for each in own[: _CHILDREN - above]:
                 add(layer - 1, each, above + 1)

@@ -240,8 +240,8 @@ def perplexity_command(
 
     opened = open_model(model)
     _, X = read_for(opened, data, reading)
-    held = completion_perplexity(opened.network, X, fraction=fraction, **vars(sampling))
-    facts = {"perplexity": held.perplexity(), "tokens": int(held.cells.values.sum()),
+    held_out = completion_perplexity(opened.network, X, fraction=fraction, **vars(sampling))
+    facts = {"perplexity": held_out.perplexity(), "tokens": int(held_out.cells.values.sum()),
              "documents": X.shape[0], "fraction": fraction}  # fmt: skip
     if to is not None:
         return save_result(to, tuple(facts), [tuple(facts.values())], "row")

@@ -112,7 +112,7 @@ def _orthogonal(design: Matrix, names: Sequence[str]) -> tuple[Matrix, Matrix]:
 def design_matrix(formula: str, columns: Mapping[str, Any]) -> tuple[Matrix, list[str]]:
     """The design of "~ treatment + year": an intercept, each column of numbers as it is, and a:b
     for products. A column of texts, booleans or categories gives one column of 0 and 1 for every
-    value but the first, by the alphabet or by the categories of pandas."""
+    value but the first. Values are in the order of the alphabet, or of the categories of pandas."""
     if not isinstance(formula, str) or not formula.strip():
         raise DataError(f"formula={formula!r}: give a text such as '~ treatment + year'")
     terms = [term.strip() for term in formula.strip().removeprefix("~").split("+")]

@@ -22,11 +22,11 @@ from pgbn.zoo.links import REALS
 def all_topics_graph(
     model: Any, threshold: float = 0.05, top: int = 5, relevance: float | None = None
 ) -> nx.DiGraph:
-    """All topics of all layers: nodes (layer, number) with ``layer``, ``weight``, ``label`` and
-    ``terms`` (``top`` of them, by ``relevance`` as in `topics`), and an edge from each topic to
-    those of the layer below with φ ≥ ``threshold``, its ``weight``. A topic without such an edge
-    has its strongest one. All attributes are numbers and texts, so that ``networkx.write_gexf`` and
-    ``write_graphml`` accept the graph."""
+    """All topics of all layers. Nodes are (layer, number) with ``layer``, ``weight``, ``label`` and
+    ``terms`` (``top`` of them, by ``relevance`` as in `topics`). An edge goes from each topic to
+    those of the layer below with φ ≥ ``threshold``; φ is its ``weight``. A topic without such an
+    edge has its strongest one. All attributes are numbers and texts, so that
+    ``networkx.write_gexf`` and ``write_graphml`` accept the graph."""
     model = trained_network(model)
     graph = topics_graph(model, model.depth, threshold, top, None, relevance)
     for (layer, k), node in graph.nodes(data=True):

@@ -63,10 +63,10 @@ Matrix = NDArray[np.float64]
 
 
 def log_negative_binomials(
-    weights: Matrix, shapes: Matrix, rates: Matrix, known: Matrix, most: int
+    weights: Matrix, shapes: Matrix, rates: Matrix, constant: Matrix, most: int
 ) -> Matrix:
     """log P(x) for x = 0 … ``most``, a row for each row of ``weights`` (cells, K) and each entry of
-    ``known``, which is μ. The count is the sum of a Poisson count and of negative binomials:
+    ``constant``, which is μ. The count is the sum of a Poisson count and of negative binomials:
 
         x ~ Pois(μ + Σ_k w_k θ_k),  θ_k ~ Gam(A_k, rate B_k)   ⇒   x = x_0 + Σ_k x_k,
         x_0 ~ Pois(μ),  x_k ~ NB(A_k, p_k),  p_k = w_k / (w_k + B_k)
@@ -80,13 +80,13 @@ def log_negative_binomials(
         raise DataError(f"HeldOut: a held-out count of {most}; means=True is for up to {MOST}")
     p = weights / (weights + rates)
     out = np.empty((weights.shape[0], most + 1))
-    out[:, 0] = (shapes * np.log1p(-p)).sum(axis=1) - known
+    out[:, 0] = (shapes * np.log1p(-p)).sum(axis=1) - constant
     with np.errstate(divide="ignore"):
         log_shapes, log_p = np.log(shapes), np.log(p)
         steps = np.stack([logsumexp(log_shapes + i * log_p, axis=1) for i in range(1, most + 1)],
                          axis=1) if most else np.empty((weights.shape[0], 0))  # fmt: skip
         if most:
-            steps[:, 0] = np.logaddexp(steps[:, 0], np.log(known))
+            steps[:, 0] = np.logaddexp(steps[:, 0], np.log(constant))
         for n in range(1, most + 1):
             out[:, n] = logsumexp(steps[:, :n] + out[:, n - 1 :: -1][:, :n], axis=1) - np.log(n)
     return out
@@ -292,8 +292,8 @@ class HeldOut:
             order = [0, *(part.dims.index(d) + 1 for d in dims if d in part.dims)]
             shape = [1, *(program.sizes[d] if d in part.dims else 1 for d in dims)]
             total = total + part.get().transpose(order).reshape(shape)
-        whole = (1, *(program.sizes[d] for d in dims))
-        return np.array(np.broadcast_to(total, whole), np.float64).reshape(-1)
+        full = (1, *(program.sizes[d] for d in dims))
+        return np.array(np.broadcast_to(total, full), np.float64).reshape(-1)
 
     def _mixture(self, program: Program, gamma: str) -> Matrix:
         """log p of every cell given the counts, with the gamma node integrated out."""

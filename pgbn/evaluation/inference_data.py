@@ -122,10 +122,10 @@ def _to_tree(
     name."""
     network = draws.network
     axes = {name: list(network.nodes[name].axes) for name in network.observed} if network else {}
-    whole = {name: value for name, value in groups.items() if name != "log_likelihood"}
-    tree = arviz.from_dict(whole, dims={**axes, **dims}, coords=draws.coords, attrs=None)
+    others = {name: value for name, value in groups.items() if name != "log_likelihood"}
+    tree = arviz.from_dict(others, dims={**axes, **dims}, coords=draws.coords, attrs=None)
     for group in ("posterior", "prior"):
-        if group in whole:
+        if group in others:
             tree[group].attrs.update(draws.attributes)
     if "log_likelihood" not in groups:
         return tree

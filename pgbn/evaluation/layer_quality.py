@@ -171,7 +171,7 @@ def without_twins(
 ) -> LayerwiseTraining:
     """The training with its deepest network merged and trained further by ``train``, until it has
     no duplicate topics above the first layer; at most three times."""
-    before, told = training.widths, training.stopped
+    before, reason = training.widths, training.stopped
     for _ in range(ROUNDS):
         merged = merge_twins(training.deepest)
         if merged is None:
@@ -181,7 +181,7 @@ def without_twins(
     if training.widths == before:
         return training
     shown = " to ".join("-".join(map(str, widths)) for widths in (before, training.widths))
-    return replace(training, stopped=f"{told}; twins were merged, {shown}")
+    return replace(training, stopped=f"{reason}; twins were merged, {shown}")
 
 
 # ---- advice: what to check before trusting the layers of a training -----------------------------

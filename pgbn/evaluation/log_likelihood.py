@@ -81,7 +81,7 @@ def predict(
     if sparse and len(by_cell.shape) != 2:
         raise DataError(f"predict: sparse=True is for arrays of two dims, and {name!r} has "
                         f"{len(by_cell.shape)}; give statistic=")  # fmt: skip
-    _check_room(by_cell, chains * number, statistic is None, sparse)
+    _check_memory(by_cell, chains * number, statistic is None, sparse)
     results = []
     for chain, draw in np.ndindex(chains, number):
         replay.at(chain, draw, seed)
@@ -97,12 +97,12 @@ def predict(
     return stacked.reshape(chains, number, *stacked.shape[1:])
 
 
-def _check_room(by_cell: ByCell, number: int, whole: bool, sparse: bool | None) -> None:
+def _check_memory(by_cell: ByCell, number: int, complete: bool, sparse: bool | None) -> None:
     cells, name = 8 * prod(by_cell.shape), by_cell.node.name
     one = f"predict: a dense replicate of {name!r}, {' × '.join(map(str, by_cell.shape))}"
     if not sparse:
         check_bytes(one, cells, "give sparse=True")
-    if not whole or sparse:
+    if not complete or sparse:
         return
     what = f"predict: {number} dense replicates of {name!r}"
     check_bytes(what, cells * number, "give sparse=True, a statistic=, or keep fewer draws")
@@ -121,8 +121,8 @@ def _replicate(by_cell: ByCell, replay: Replay, key: int, sparse: bool) -> Any:
         blocks.append(sp.csr_array(rows) if sparse else rows)
     if sparse:
         return sp.vstack(blocks, format="csr")
-    whole: NDArray[Any] = np.concatenate(blocks)
-    return whole.reshape(by_cell.shape)
+    replicate: NDArray[Any] = np.concatenate(blocks)
+    return replicate.reshape(by_cell.shape)
 
 
 def cell_log_likelihood(draws: Draws, name: str, threads: int | None = None) -> NDArray[np.float64]:
@@ -237,9 +237,9 @@ def observed_array(draws: Draws, name: str) -> NDArray[Any]:
     """The data of a node as a dense array; NaN for missing cells."""
     data = draws.data[name]
     check_bytes(f"the data of {name!r} as a dense array", 8 * prod(data.shape), "omit them")
-    whole = data.dense()[0]
+    dense = data.dense()[0]
     missing = data.missing
-    return np.asarray(whole) if missing is None else np.where(data.dense(missing)[0], np.nan, whole)
+    return np.asarray(dense) if missing is None else np.where(data.dense(missing)[0], np.nan, dense)
 
 
 SETTLE, AGAIN = 20, 5  # sweeps of new rows before the first draw of the rest, and before others

@@ -133,9 +133,9 @@ def _divided(values: NDArray[Any], bins: int) -> NDArray[Any]:
         else:
             begin = _in_steps(count, bins)
         return begin.astype(f"datetime64[{unit}]")
-    whole = np.floor(values)
-    if (whole == values).all() or np.ptp(values) >= bins:
-        return _in_steps(whole.astype(np.int64), bins)
+    floors = np.floor(values)
+    if (floors == values).all() or np.ptp(values) >= bins:
+        return _in_steps(floors.astype(np.int64), bins)
     edges = np.linspace(values.min(), values.max(), bins + 1)
     return edges[np.clip(np.searchsorted(edges, values, "right") - 1, 0, bins - 1)]
 

@@ -98,8 +98,8 @@ def share_draws(
 def _from_moments(mean: Matrix, sd: Matrix, rng: np.random.Generator) -> Matrix:
     """A draw of Dir(α) by its mean α/α_· and variances, Σ_k var_k = (1 − Σ mean²) / (α_· + 1).
 
-    One sample of `infer` has the moments of θ/θ_· given the counts of its last sweep, and there the
-    units of a document, which share a rate, are Dirichlet.
+    One sample of `infer` has the moments of θ/θ_· given the counts of its last sweep. Given these,
+    the units of a document share a rate, so their proportions are Dirichlet.
     """
     spread = np.maximum((sd**2).sum(axis=1), 1e-300)
     total = np.maximum((1 - (mean**2).sum(axis=1)) / spread - 1, 1e-6)

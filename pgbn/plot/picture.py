@@ -136,10 +136,10 @@ def make_edges(network: Network, boxes: dict[str, Box]) -> list[Arrow]:
 def _role(network: Network, parent: str, child: str, slot: str) -> str:
     """The slot of a parent; for a Markov chain, whether it applies to the first rows only."""
     polynomial = network.wiring.polynomials[child, slot]
-    held = [term for term in polynomial.terms if parent in (f.name for f in term.factors)]
-    rows = max(term.lag for term in held)
+    terms = [term for term in polynomial.terms if parent in (f.name for f in term.factors)]
+    rows = max(term.lag for term in terms)
     first = f"{slot} at {polynomial.along} {'=' if rows == 1 else '≤'} {rows}"
-    return first if {term.phase for term in held} == {FIRST} else slot
+    return first if {term.phase for term in terms} == {FIRST} else slot
 
 
 # ---- where it stands --------------------------------------------------------------------
@@ -316,11 +316,11 @@ def _place(box: Box) -> Area:
     return (box.x - box.width / 2, box.y, box.x + box.width / 2, box.y + HEIGHT)
 
 
-def _around(inside: list[Box], beside: float, above: float, below: float) -> Area:
+def _around(inside: list[Box], sideways: float, above: float, below: float) -> Area:
     return (
-        min(box.x - box.reach for box in inside) - beside,
+        min(box.x - box.reach for box in inside) - sideways,
         min(box.y for box in inside) - above,
-        max(box.x + box.reach for box in inside) + beside,
+        max(box.x + box.reach for box in inside) + sideways,
         max(box.y + HEIGHT for box in inside) + below,
     )
 

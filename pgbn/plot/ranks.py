@@ -32,10 +32,10 @@ def rank_histograms(
 def _histogram(
     name: str, counts: NDArray[np.int64], share: NDArray[np.float64], left: float, top: float
 ) -> str:
-    total, room, wide = int(counts.sum()), _HIGH - 38, (_WIDE - 20) / counts.size
+    total, height, wide = int(counts.sum()), _HIGH - 38, (_WIDE - 20) / counts.size
     low, high = binom.ppf(0.005, total, share), binom.ppf(0.995, total, share)
-    scale = room / max(float(counts.max()), float(high.max()), 1.0)
-    base = top + 22 + room
+    scale = height / max(float(counts.max()), float(high.max()), 1.0)
+    base = top + 22 + height
     band = (
         f'<rect x="{left:.1f}" y="{base - high.max() * scale:.1f}" width="{_WIDE - 20:.1f}" '
         f'height="{(high.max() - low.min()) * scale:.1f}" fill="#e3e8ee"/>'

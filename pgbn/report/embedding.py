@@ -2,10 +2,10 @@
 
     d(i, j) = ‖√θ_i − √θ_j‖,   the Hellinger distance of two mixtures of topics
 
-With scikit-learn it is t-SNE (van der Maaten and Hinton 2008) from a fixed start, on one thread and
-with a seed, so that the same shares give the same map. At most 1200 documents are placed, evenly
-chosen. Every other document lies among the placed ones nearest to it. Without scikit-learn it is
-the two leading principal components of √θ, with the crowded middle spread out:
+With scikit-learn it is t-SNE (van der Maaten and Hinton 2008). It has a fixed start, one thread and
+a seed, so that equal shares give the same map. At most 1200 documents are placed, evenly chosen.
+Every other document lies among the placed ones nearest to it. Without scikit-learn it is the two
+leading principal components of √θ, with the crowded middle spread out:
 
     E = √P − mean,   E = U S Vᵀ,   (x, y) = asinh(E (v_1, v_2) / s)
 """

@@ -57,8 +57,8 @@ def payload(data: ReportData) -> dict[str, Any]:
     if not data.theta:
         return out
     # Documents take the bytes that remain, so that the page stays small.
-    room = _MOST - len(script_json(out).encode())
-    return out | documents_payload(data, min(max(room, _LEAST_RECORDS), _MOST_RECORDS))
+    space = _MOST - len(script_json(out).encode())
+    return out | documents_payload(data, min(max(space, _LEAST_RECORDS), _MOST_RECORDS))
 
 
 def _layer(data: ReportData, t: int, words: dict[int, int]) -> dict[str, Any]:

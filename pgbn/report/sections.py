@@ -190,8 +190,8 @@ def example_of(data: ReportData, layer: int, k: int, used: set[int]) -> int:
         return int(free[0])
     words = [str(word).lower() for word in data.words(layer, k, _WORDS)]
     texts = [str(data.texts[j])[:_READ].lower() for j in free]
-    held = [sum(word in text for word in words) for text in texts]
-    return int(free[int(np.argmax(np.array(held) * data.theta[layer - 1][free, k]))])
+    hits = [sum(word in text for word in words) for text in texts]
+    return int(free[int(np.argmax(np.array(hits) * data.theta[layer - 1][free, k]))])
 
 
 def _example(data: ReportData, layer: int, k: int, number: int) -> str:
@@ -290,13 +290,13 @@ its topics in every layer{"" if data.texts is None else " and its words coloured
 <p><button type="button" class="button" id="documents-more" hidden></button></p>"""
 
 
-def documents_payload(data: ReportData, room: int) -> dict[str, Any]:
-    """Records of documents in at most ``room`` bytes of base64, and how many there are: first the
+def documents_payload(data: ReportData, space: int) -> dict[str, Any]:
+    """Records of documents in at most ``space`` bytes of base64, and how many there are: first the
     examples of the overview and those that lead in some topic, then the others, evenly chosen."""
     leading = list(dict.fromkeys(chain(examples(data).values(), _leading(data))))
     finder = TokenFinder(data) if data.texts is not None else None
     # If all texts were this long, half of the documents would fit, or all that lead.
-    each = 0.75 * room * _GROWN / max(len(leading), data.size // 2)
+    each = 0.75 * space * _GROWN / max(len(leading), data.size // 2)
     length = int(min(_LONGEST, max(_SHORTEST, each / 1.5)))
     packer, packed, kept = zlib.compressobj(9), b"", 0
     pending: list[bytes] = []
@@ -307,7 +307,7 @@ def documents_payload(data: ReportData, room: int) -> dict[str, Any]:
         if len(pending) == _FLUSH or done == data.size:
             longer = packer.copy()
             piece = longer.compress(b"".join(pending)) + longer.flush(zlib.Z_SYNC_FLUSH)
-            if len(packed) + len(piece) > 3 * room // 4 - _END:
+            if len(packed) + len(piece) > 3 * space // 4 - _END:
                 break
             packer, packed, kept, pending = longer, packed + piece, done, []
     packed += packer.flush()
@@ -341,11 +341,11 @@ def _record(data: ReportData, number: int, length: int, finder: TokenFinder | No
     if finder is None or data.texts is None:
         return record
     # Between two words a space, between two paragraphs an empty line.
-    whole = re.sub(r"\s+", lambda found: "\n\n" if found[0].count("\n") > 1 else found[0],
+    full = re.sub(r"\s+", lambda found: "\n\n" if found[0].count("\n") > 1 else found[0],
                    clean_text(data.texts[number])).strip()  # fmt: skip
-    text = whole[:length].rsplit(None, 1)[0] if len(whole) > length else whole
+    text = full[:length].rsplit(None, 1)[0] if len(full) > length else full
     marked, topics = marked_text(data, number, text, finder)
-    return [*record, marked, topics, int(len(text) < len(whole))]
+    return [*record, marked, topics, int(len(text) < len(full))]
 
 
 # ---- the table of topics ------------------------------------------------------------------------

@@ -144,7 +144,7 @@ class _Lock:
     __del__ = release
 
 
-_held: ContextVar[dict[Path, _Lock]] = ContextVar("locks of this thread")
+_locks: ContextVar[dict[Path, _Lock]] = ContextVar("locks of this thread")
 _all: WeakSet[_Lock] = WeakSet()
 
 
@@ -161,20 +161,20 @@ if hasattr(os, "register_at_fork"):  # else a child would keep the lock of its d
 def locked(folder: Path) -> Iterator[None]:
     """Lock a folder against other writers; it is made if it is missing."""
     make_folder(folder)
-    place, held = Path(os.path.realpath(folder)), _held.get({})
-    if place in held:
-        held[place].keep()
+    place, locks = Path(os.path.realpath(folder)), _locks.get({})
+    if place in locks:
+        locks[place].keep()
         yield
         return
     lock, before = _Lock(place), None
     try:
         _all.add(lock)
         lock.take()
-        before = _held.set({**held, place: lock})
+        before = _locks.set({**locks, place: lock})
         yield
     finally:
         if before is not None:
-            _held.reset(before)
+            _locks.reset(before)
         lock.release()
 
 

@@ -1,8 +1,9 @@
 """Build a corpus in a folder, in bounded memory; a build that was killed can be continued.
 
 1. Texts without a given vocabulary are read once to choose the terms: min_df ≤ df ≤ max_df, where
-   df is the number of documents that have a term, and, with ``max_features``, that many terms of
-   the largest total count, as in scikit-learn's CountVectorizer. When there are too many counts for
+df is the number of documents that have a term. With ``max_features``, that many terms of the
+largest total count are kept, as in scikit-learn's CountVectorizer. When there are too many counts
+for
    memory, they are written to files, sorted by term; all files are merged at the end.
 2. The documents are read, counted, and written in blocks of rows.
 

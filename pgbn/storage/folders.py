@@ -144,10 +144,10 @@ def save(
     ``vocabulary`` names the terms (a list, or a dict from names to columns; if missing, the names
     that the model was loaded with, or those of the data frame that an estimator was fitted to): a
     trained model that is loaded again lists its topics with them. ``labels`` name the documents,
-    ``record`` is any JSON (settings, times, …), ``data`` the documents × terms that the model was
-    trained on, for the report (masked cells are saved as 0), ``columns`` are further columns that
-    it shows: {"text": …, "date": …, "class": …}. The old content of ``path`` stays complete until
-    the new content is on the disk.
+    and ``record`` is any JSON (settings, times, …). ``data`` are the documents × terms of the
+    training, for the report (masked cells are saved as 0). ``columns`` are further columns that the
+    report shows: {"text": …, "date": …, "class": …}. The old content of ``path`` stays complete
+    until the new content is on the disk.
     """
     notes = check_mapping("record", record)
     kind, parts = encode(value)

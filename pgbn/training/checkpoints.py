@@ -165,8 +165,8 @@ def encode_checkpoint(
     for s, draw in enumerate(means.draws):
         more |= {f"{KEPT}{s}/{name}": value for name, value in draw.items()}
     if isinstance(state, InParts):
-        whole = state.whole
-        state = replace(state, here={**state.here, **more}, whole=lambda: {**whole(), **more})
+        complete = state.whole
+        state = replace(state, here={**state.here, **more}, whole=lambda: {**complete(), **more})
     else:
         state = {**state, **more}
     return place, state, {DATA: lambda: chain_data(progress.chain), MODEL: lambda: model}
@@ -355,9 +355,9 @@ def train(
             as_json(value)
         except (TypeError, ValueError, RecursionError) as error:
             raise DataError(f"{name}={value!r:.60}: cannot be saved as JSON ({error})") from None
-    beside = check_kept(columns, cells.rows)
+    kept_columns = check_kept(columns, cells.rows)
     with Runner(path, KIND, kept, timing) as runner:
-        return _Training(runner, context, beside, callback).run(
+        return _Training(runner, context, kept_columns, callback).run(
             settings, data, networks=networks, threads=threads, progress=progress,
             executor=executor,
         )  # fmt: skip

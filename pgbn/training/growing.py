@@ -180,10 +180,10 @@ def run_plan(plan: Plan, data: Mapping[str, Cells], resume: Progress | None) -> 
     depth, min_count = settings.depth, settings.min_count
     complete = bool(networks) and networks[-1].depth >= depth
     if networks and resume is None and not complete:
-        known = all(cells.missing is None for cells in data.values())
+        observed = all(cells.missing is None for cells in data.values())
         total = sum(float(cells.values.sum(dtype=np.float64)) for cells in data.values())
         full = why_start_is_full(
-            networks[-1], total if known else np.inf, settings.min_width, min_count
+            networks[-1], total if observed else np.inf, settings.min_width, min_count
         )
         if full:
             return full
@@ -219,14 +219,14 @@ def named_as(other: TrainedNetwork | None, network: TrainedNetwork) -> TrainedNe
 
 
 def why_full(
-    network: TrainedNetwork, counts: float, min_width: int, min_count: int, known: str = ""
+    network: TrainedNetwork, counts: float, min_width: int, min_count: int, bound: str = ""
 ) -> str:
     """Why a network with such ``counts`` in its top layer gets no further one; "" if it may."""
     layer, width = network.depth, network.widths[-1]
     if width <= min_width:
         return f"layer {layer} has {width} ≤ {min_width} factors"
     if counts < min_count:
-        return f"layer {layer} has {known}{counts:.0f} < {min_count} counts"
+        return f"layer {layer} has {bound}{counts:.0f} < {min_count} counts"
     return ""
 
 
@@ -240,8 +240,8 @@ def why_start_is_full(
     links = [find_link(network[name]) for name in network.observed]
     counted = all(link is not None and link.counts is None for link in links)
     counts = total if counted or total == 0 else np.inf
-    known = "at most " if start.depth > 1 and total > 0 else ""
-    return why_full(start, counts, min_width, min_count, known)
+    bound = "at most " if start.depth > 1 and total > 0 else ""
+    return why_full(start, counts, min_width, min_count, bound)
 
 
 def _add_layer(

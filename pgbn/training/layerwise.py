@@ -156,7 +156,7 @@ def train_settings(
     if settings.family is not None:
         family.layers(min(settings.depth, 3))  # an error before any work
     if not networks:
-        _check_room(settings, family, data)
+        _check_memory(settings, family, data)
     plan.set_clock(resume)
     with live(progress, _KERNELS) as meter:
         plan.callbacks.append(meter)
@@ -194,7 +194,7 @@ def _sampler(
     return first_choice(data[observed], settings.budget(), MOST_TOKENS, wirings)
 
 
-def _check_room(settings: Settings, family: Family, data: Mapping[str, Cells]) -> None:
+def _check_memory(settings: Settings, family: Family, data: Mapping[str, Cells]) -> None:
     """Reject a first layer that does not fit into memory."""
     check_bytes(f"max_width={settings.max_width}: the first layer", 8 * settings.budget(),
                 "give a smaller one")  # fmt: skip

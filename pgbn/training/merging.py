@@ -9,8 +9,8 @@ r_g = Σ r_k in the top layer, and w_k = Σ_j θ_kj. Three things do not change:
 every document, the expected total Σ_j (Φθ)_vj of everything below, and the weight of a group in
 every topic above. γ0, the mass that all topics share, does not change either. The result is a valid
 state of the narrower network, and the sweeps that follow sample that network's posterior. For Φ and
-the draws that are kept for readers, w_k are the tokens of a topic, so that the expected count of
-every term does not change.
+the kept draws, w_k are the tokens of a topic, so that the expected count of every term does not
+change.
 """
 
 from __future__ import annotations

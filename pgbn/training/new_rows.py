@@ -59,16 +59,16 @@ def infer(
 
     ``model`` is a trained network, the result of `train_layerwise` or a fitted estimator.
     ``layers`` are numbered from 1; all by default. Columns of X beyond the vocabulary, and terms
-    that no topic has, are dropped. With ``terms``, the names of X's columns, columns are matched by
-    name to ``vocabulary``, the names of the model's columns (by default those that it was saved
-    with). Both are lists, or dicts from names to columns. A data frame, or an ``xarray.DataArray``
-    with labels along term, provides its own ``terms`` if the model has names. The result's
-    ``attributes`` say how many ``unknown_terms`` there were, with how many ``unknown_tokens``.
-    ``units=False`` omits θ itself and keeps θ/θ_· only. An ``executor``, such as `pgbn.Ray`, takes
-    the place of ``threads``. If the model kept draws (``keep_draws`` of training), each of them
-    runs its own chain, with its share of the sweeps (a burn-in of at least 10). Means and standard
-    deviations are then over Φ and r too. These draws come from one chain, so a topic means the same
-    in all of them.
+    that no topic has, are dropped. ``terms`` are the names of X's columns; with them, columns are
+    matched by name. ``vocabulary`` are the names of the model's columns, by default those that it
+    was saved with. Both are lists, or dicts from names to columns. A data frame, or an
+    ``xarray.DataArray`` with labels along term, provides its own ``terms`` if the model has names.
+    The result's ``attributes`` say how many ``unknown_terms`` there were, with how many
+    ``unknown_tokens``. ``units=False`` omits θ itself and keeps θ/θ_· only. An ``executor``, such
+    as `pgbn.Ray`, takes the place of ``threads``. If the model kept draws (``keep_draws`` of
+    training), each of them runs its own chain, with its share of the sweeps (a burn-in of at least
+    10). Means and standard deviations are then over Φ and r too. These draws come from one chain,
+    so a topic means the same in all of them.
     """
     model = trained_network(model)
     check_integer("burn_in", burn_in, 0)
@@ -81,9 +81,9 @@ def infer(
     network, link = row_network(model.network(), layers_of_zoo.DOCUMENT), get_link(model.link)
     given = given_stacks(model)
     burn_in_each, _ = sweeps_each(int(burn_in), 1, len(given[layers_of_zoo.TOP_SHAPE]))
-    held = GivenBlocks(given, burn_in_each, int(samples), burn_in_each)
+    blocks = GivenBlocks(given, burn_in_each, int(samples), burn_in_each)
     law = CountLaw(link.latent, link.whole)
-    task = RowTask(network, layers_of_zoo.DOCUMENT, held, wanted, check_seed(seed), law)
+    task = RowTask(network, layers_of_zoo.DOCUMENT, blocks, wanted, check_seed(seed), law)
     found = sample_rows(task, {layers_of_zoo.DATA: cells}, executor_of(threads, executor))
     _report_empty(found.empty, cells.rows)
     unknown = {"unknown_terms": unknown_terms, "unknown_tokens": unknown_tokens}

@@ -124,7 +124,7 @@ class Settings:
     and priors if none are given.
 
     Invariant: ``eta``, ``burn_in`` (B_t) and ``collect`` (C_t) have one entry for each of the
-    ``depth`` layers, and every entry is resolved but ``layer1``, which may be "auto" and is checked
+    ``depth`` layers. Every entry is resolved but ``layer1``, which may be "auto" and is checked
     with the network and the data. A ``family`` has its own eta, link and priors; then there are
     none here.
     """

@@ -74,9 +74,9 @@ def find_start(start: Any) -> list[TrainedNetwork]:
     found = getattr(found, "training_", found)  # of an estimator
     networks = list(found) if isinstance(found, LayerwiseTraining) else [found]
     if not isinstance(networks[-1], TrainedNetwork):
-        held = "" if found is start else f" holds a {type(found).__name__}"
+        content = "" if found is start else f" holds a {type(found).__name__}"
         raise DataError(
-            f"start_from={start!r:.80}{held}: give a trained network, a training, a fitted "
+            f"start_from={start!r:.80}{content}: give a trained network, a training, a fitted "
             "estimator, or the folder of one"
         )
     return networks

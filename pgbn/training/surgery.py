@@ -90,7 +90,7 @@ def grow(
 
     ``values`` gives the new nodes, and those to start anew; a number stands for an array filled
     with it. A node that ``state`` has at a smaller size keeps its old entries in the first places
-    and has ``values[name]`` in the others, normalised again along a vector of proportions. Nodes in
+    and takes ``values[name]`` in the others. A vector of proportions is normalised again. Nodes in
     neither are omitted: a chain draws them from the prior. The second result has, for each dim that
     grew, the new index of each old entry.
     """

@@ -265,8 +265,8 @@ class Replay:
         network = draws.network
         if network is None:
             raise PgbnError(
-                f"{caller}: these draws do not know their network; take those that Network.sample "
-                "returned"
+                f"{caller}: these draws do not contain their network; take those that "
+                "Network.sample returned"
             )
         if not isinstance(name, str) or name not in network.observed:
             known = did_you_mean(name, network.observed)

@@ -214,9 +214,9 @@ def _received(program: Program, name: str, with_exposure: bool) -> tuple[Array, 
     """The count and the exposure of a node, with its dims in order."""
 
     def full(value: Any) -> Array:
-        whole = np.broadcast_to(np.asarray(value, np.float64), program.shape4[name])
+        array = np.broadcast_to(np.asarray(value, np.float64), program.shape4[name])
         # As it would come from a file: numpy adds up in the order in which numbers lie in memory.
-        return np.array(to_axes(program, name, whole.reshape(program.shape[name]))[0], order="C")
+        return np.array(to_axes(program, name, array.reshape(program.shape[name]))[0], order="C")
 
     exposure = full(program.exposure(name).get()) if with_exposure else np.zeros(())
     return full(program.received_count(name).get()), exposure
@@ -391,9 +391,9 @@ class Learner:
             stream = Stream(stream_key(key, word_of(count_of(name))),
                             (1, 1, 1, max(count.size, 1)), SERIAL)  # fmt: skip
             flat = np.minimum(count.reshape(1, 1, 1, -1), 2.0**53)
-            whole = np.floor(flat)
-            up = vectorised.bernoulli(stream, flat - whole)
-            data[count_of(name)] = (whole + up).astype(np.int64).reshape(count.shape)
+            floors = np.floor(flat)
+            up = vectorised.bernoulli(stream, flat - floors)
+            data[count_of(name)] = (floors + up).astype(np.int64).reshape(count.shape)
         given = {exposure_of(name): np.maximum(self.exposures[name], 1e-300) for name in received}
         init = {name: self.values[name] for name in network.free}
         own = stream_key(key, word_of("above"))

@@ -66,14 +66,14 @@ def shuffled(count: int, *words: int) -> NDArray[np.int64]:
 def minibatches(corpus: Corpus, size: int, seed: int, start: int = 0) -> Iterator[sp.csr_array]:
     """The minibatches from number ``start`` on, for ever."""
     parts: list[sp.csr_array] = []
-    held = 0
+    waiting = 0
     for rows in _rows(corpus, seed, start * size):
         parts.append(rows)
-        held += rows.shape[0]
-        while held >= size:
-            whole = parts[0] if len(parts) == 1 else sp.csr_array(sp.vstack(parts, format="csr"))
-            yield sp.csr_array(whole[:size])
-            parts, held = [sp.csr_array(whole[size:])], held - size
+        waiting += rows.shape[0]
+        while waiting >= size:
+            joined = parts[0] if len(parts) == 1 else sp.csr_array(sp.vstack(parts, format="csr"))
+            yield sp.csr_array(joined[:size])
+            parts, waiting = [sp.csr_array(joined[size:])], waiting - size
 
 
 def _rows(corpus: Corpus, seed: int, skip: int) -> Iterator[Any]:
@@ -90,8 +90,8 @@ def _rows(corpus: Corpus, seed: int, skip: int) -> Iterator[Any]:
                 continue
             order = shuffled(length, seed, word_of("rows"), epoch, group)[skip:]
             skip = 0
-            whole = sp.vstack([corpus.block(int(number)) for number in chosen], format="csr")
-            yield sp.csr_array(whole)[order]
+            rows = sp.vstack([corpus.block(int(number)) for number in chosen], format="csr")
+            yield sp.csr_array(rows)[order]
         epoch += 1
 
 
@@ -147,8 +147,8 @@ def train_minibatch(
     (docs/howto/minibatch.md says what is approximate).
 
     Training starts with Gibbs sampling of the first 4,096 documents. Each of the ``steps`` runs
-    ``local_burn_in`` + ``local_samples`` sweeps over a minibatch, and moves the parameters that all
-    documents share by ε_i = ``first_step`` · (1 + i/``delay``)^−``decay``. Means of Φ and r are
+    ``local_burn_in`` + ``local_samples`` sweeps over a minibatch. It then moves the parameters that
+    all documents share by ε_i = ``first_step`` · (1 + i/``delay``)^−``decay``. Means of Φ and r are
     over the last ``collect`` steps (the last half), of which ``keep_draws`` draws are kept. Widths
     do not change. Layers above the first take their steps T times in a sweep of T layers.
     ``held_out`` are documents whose perplexity (half of the tokens of each are seen) is shown and
