@@ -10,9 +10,9 @@ plain way.
 The files on disk only save time. If they cannot be written (a read-only container, a full disk) or
 read (a power cut left half of one), the kernel is compiled again, and a warning says so once. numba
 trusts a file that its index names, and compares only the source file of the kernel itself. But the
-index may be newer than the data, a block of the data may be zeros after a power cut, and a newer
-pgbn may have changed what a kernel calls. So a file here names its kernel and its way, with a
-checksum, and its stamp covers all source files that the kernel's own file imports.
+index may be newer than the data, and a block of the data may be zeros after a power cut. A newer
+pgbn may have changed the functions that a kernel calls. So a file here names its kernel and its
+way, with a checksum, and its stamp covers all source files that the kernel's own file imports.
 """
 
 import hashlib
@@ -126,7 +126,7 @@ def _check_switched_on() -> None:
 
 
 def _first_that_works() -> tuple[_Way, Exception | None]:
-    """The best way that computes what it should, and why a better one did not."""
+    """The best way that computes correctly, and the reason why a better one did not."""
     forced = os.environ.get("PGBN_PLAIN_NUMBA", "") not in ("", "0")
     failed: Exception | None = None
     for each in (_Way(True, True), _Way(False, True)):

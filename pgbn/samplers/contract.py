@@ -5,9 +5,9 @@ summands of every entry in a fixed order. ``b`` is turned into tiles of 64 colum
 in registers; some rows of ``a`` pass over a tile before the next tile is taken.
 
 For the shapes of gamma layers the tiles are float32. A relative error of 1e-7 in a shape is far
-below what any number of samples shows, and entries of ``a`` below 2^-53 of their row's sum are
-skipped there: most hidden units of a deep layer are such. They would change a shape by less than
-its rounding, or make one of less than 1e-16 of the others, whose gamma and counts are 0 but for a
+below what any number of samples shows. Entries of ``a`` below 2^-53 of their row's sum are skipped
+there: most hidden units of a deep layer are such. They would change a shape by less than its
+rounding, or make one of less than 1e-16 of the others, whose gamma and counts are 0 but for a
 chance of that size. Rows of ``a`` are divided by their sums first, so that nothing overflows.
 """
 

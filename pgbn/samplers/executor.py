@@ -45,8 +45,8 @@ Work = Callable[[int], Any]  # on one of several blocks
 class Executor(ABC):
     """Where the work of a step is done; ``workers`` do it at a time.
 
-    Three groups of members have defaults that serve rows in the memory of one process: where arrays
-    of rows are kept (`Disk` says otherwise), which streams rows have (`ShardRows` and
+    Three groups of members have defaults that serve rows in the memory of one process. They define
+    where arrays of rows are kept (`Disk` overrides them), which streams rows have (`ShardRows` and
     `ContentKeyed` do), and workers with a memory of their own (`Ray` has them).
     """
 

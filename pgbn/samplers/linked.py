@@ -79,8 +79,8 @@ class _Dispatcher(registry.CPUDispatcher):  # type: ignore[misc, unused-ignore]
         super().__init__(function, *given)
 
     def compile(self, sig: Any) -> Any:
-        """As numba does, without Python's search for cycles: the compiler makes millions of objects
-        that live until it is done, and looking through them takes a seventh of its time."""
+        """Compile as numba does, without Python's search for cycles. The compiler makes millions of
+        objects that live until it is done; a search through them takes a seventh of its time."""
         collects = gc.isenabled()
         gc.disable()
         try:

@@ -2,13 +2,13 @@
 
 A stream is a SplittableRandom generator (Steele, Lea and Flood, 2014): a state s and
 an odd increment g, advanced by s ← s + g and read through a bijective 64-bit mixer.
-Both words are hashes of (seed, chain, sweep, step, row), so a draw depends on nothing
-else: not on the number of threads, the block that a row was handled in, or the order
-of the steps. A stream in a kernel is a uint64 array of two words, ``rng``.
+Both words are hashes of (seed, chain, sweep, step, row). A draw depends on nothing else: not on the
+number of threads, the block that a row was handled in, or the order of the steps. A stream in a
+kernel is a uint64 array of two words, ``rng``.
 
-The increment is mix(s ^ constant) | 1: any odd number. The paper goes one step further: where
-fewer than 24 pairs of neighbouring bits of g differ, as in one stream of 47, it flips every second
-bit of g. That step is not taken here. It guards against increments such as 1, which show after some
+The increment is mix(s ^ constant) | 1: any odd number. The paper goes one step further. It flips
+every second bit of g if fewer than 24 pairs of its neighbouring bits differ, as in one stream of
+47. That step is not taken here. It guards against increments such as 1, which show after some
 million words; the chance that a hash gives one as bad is far below 10^-12. In streams that the
 paper would change, 12 million words show nothing (`tests/samplers/test_random.py`).
 

@@ -3,7 +3,7 @@
     E_ik = q_ik + Σ_l B_kl Σ_{j<i} φ_jl + Σ_l A_kl Σ_{j>i} φ_jl
     a_i ~ Gam(e_i + ℓ_i, f_i + Σ_k ln(1 + E_ik/c_ik)),  φ_ik ~ Gam(a_i + m_ik, c_ik + E_ik)
 
-The sums of the new entries before i grow along the scan, those of the old ones after i are made
+The sums of the new entries before i grow along the scan. Those of the old ones after i are made
 from the back: subtracting the own entry from the sum of all would lose digits. With `Edges`, the
 sums are over the entries at the other ends of the edges of i instead, where i is the second of an
 edge (B) or the first (A). Entry i of replicate r has the stream of (key, r·N + i). N·K draws,

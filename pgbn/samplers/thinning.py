@@ -3,7 +3,7 @@
     ℓ ~ Pois(q Σ_c Π_f w_f[c])  ⇒  (ℓ_c) | ℓ ~ Mult(ℓ; ∝ Π_f w_f[c])
 
 One kernel serves any number of factors. The counts of summand c are added to the entry of every
-factor that took part in it: a target is an array like the factor's, or empty if its counts are not
+factor that took part in it. A target is an array like the factor's, or empty if its counts are not
 wanted.
 """
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from pgbn.samplers.documents import sweeps
 from pgbn.samplers.documents.first_layer import CountLaw, count_law
-from pgbn.samplers.documents.scratch import Documents, HeldNetwork, scratch_for
+from pgbn.samplers.documents.scratch import Documents, GivenNetwork, scratch_for
 from pgbn.samplers.documents.units import list_units
 from pgbn.samplers.documents.upper_layers import pack_layers
 from pgbn.samplers.random import restart
@@ -47,7 +47,7 @@ class Model:
         )
         if depth > 1:
             sweeps.project_terms(0, 0, 3, terms, self.layers, projected)
-        self.network = HeldNetwork(terms, projected, self.layers)
+        self.network = GivenNetwork(terms, projected, self.layers)
         self.law: CountLaw | None = None if labelled else count_law(latent, NOISE)
 
     def values(self, rng: np.random.Generator) -> tuple[list[Array], Array]:

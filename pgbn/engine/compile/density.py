@@ -126,15 +126,16 @@ def _check_drawn(program: Program, node: Node, drawn: Any) -> None:
         order = [program.storage[node.name].index(dim) for dim in node.axes]
         complaint = node.refuses(stored.transpose(order))
         if complaint is not None:
-            raise DataError(f"{rule} returned what {node.name} cannot be: it {complaint}")
+            raise DataError(f"{rule} returned an impossible value of {node.name}: it {complaint}")
 
 
 class ConditionalDensity:
     """ln p(value | slots) + Σ_children ln p(child | value, …), aligned with a node, up to a
     constant.
 
-    One number for every entry: summed over the simplex of the node and over the axes ``coupled``,
-    along which its entries are not independent given the rest; there the array has size 1.
+    One number for every entry. It is summed over the simplex of the node and over the axes
+    ``coupled``, along which the array then has size 1: entries along these are not independent
+    given the rest.
     """
 
     def __init__(self, program: Program, node: Node) -> None:

@@ -75,8 +75,8 @@ def labelled_number(value: float) -> Labelled:
 def storage_order(wiring: Wiring, node: Node) -> tuple[str, ...]:
     """The order of a node's axes in memory: the dim that a Mix sums over comes last.
 
-    φ[topic, term] is stored as (term, topic) and θ[doc, topic] as it is, so that the topics of
-    a word and those of a document both lie side by side.
+    φ[topic, term] is stored as (term, topic) and θ[doc, topic] as it is, so that both the topics of
+    a word and those of a document are contiguous.
     """
     last = next(iter(wiring.connections.summed_dims(node)), None)
     return tuple(sorted(node.axes, key=lambda dim: (dim == last, node.axes.index(dim))))
@@ -312,8 +312,8 @@ class Products:
         """A sum of products with a sparse constant, one of whose dims is summed through its
         entries.
 
-        An array that has both of its dims is as large as the matrix, as is the result if none of
-        them is summed: then the matrix is made dense.
+        The matrix is made dense if an array has both of its dims, or if none of them is summed:
+        then an array is as large as the matrix anyway.
         """
         others = tuple(operand for operand in product.operands if operand is not sparse)
         elsewhere = {dim for other in others for dim in other.dims}

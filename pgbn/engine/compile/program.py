@@ -65,7 +65,7 @@ if TYPE_CHECKING:
 # ---- the arrays of a chain ----------------------------------------------------------------------
 
 
-_MOST = 32  # arrays that are remembered; older ones are left to those who hold them
+_MOST = 32  # arrays that are remembered; older ones are forgotten
 
 
 def _references(arrays: Sequence[NDArray[Any]]) -> list[int]:

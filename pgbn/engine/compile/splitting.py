@@ -163,7 +163,7 @@ class Weighted:
         Σ_c w_ic Π_f f[c, …]  =  G[i, …]
 
     ``outer`` is the part of the term with G, the first factor, in their place. Counts are shared
-    out to G as to any factor, and then, by ``inner``, among the entries of row i: the cost grows
+    out to G as to any factor, and then, by ``inner``, among the entries of row i. The cost grows
     with the entries of w, never with its rows times its columns.
     """
 

@@ -168,8 +168,8 @@ class OperationArrays:
         return Labelled(get, factor.own_dims, copies)
 
     def split(self, child: str, slot: str, key: int, counts: Array) -> list[tuple[Factor, Array]]:
-        """The counts of the value, as a child shared them out, as counts of the nodes in it, each
-        in the order in which the node is stored."""
+        """Turn the counts of the value, which a child shared out, into counts of the nodes in it.
+        Each array has the storage order of its node."""
         value = self.value.get()
         if ((counts > 0) & (value <= 0)).any():
             raise DataError(

@@ -14,7 +14,7 @@ from pgbn.engine.first_layer.choice import register_sampler
 from pgbn.engine.first_layer.collapsed import Collapsed
 from pgbn.engine.first_layer.fixed_topics import Blocked, Partial
 
-# In the order in which "auto" prefers them: what is integrated out mixes better.
+# In the order in which "auto" prefers them: a sampler that integrates more out mixes better.
 for _kind in (Collapsed, Partial, Blocked):
     register_sampler(_kind)
 

@@ -1,4 +1,4 @@
-"""What a sampler of the first layer is, and what all of them share."""
+"""The base class of samplers of the first layer, and the parts that all of them share."""
 
 from __future__ import annotations
 
@@ -196,10 +196,10 @@ class FirstLayer(ABC):
     """A sampler of the counts of a first layer x ~ Pois(s φ·θ + …), around a kernel.
 
     The arrays of φ and its counts are (R, V, K), those of θ and its counts ``m`` (R·documents, K):
-    `storage_order` puts the topics last. A class says, before any array exists, which patterns and
-    data it does not serve (`unsupported_reason`, `why_not_data`), what its step reads and
-    integrates out (`revise`), what a sweep costs (`nanoseconds`), and how many bytes it keeps for a
-    token.
+    `storage_order` puts the topics last. Before any array exists, a class declares which patterns
+    and data it does not serve (`unsupported_reason`, `why_not_data`) and what its step reads and
+    integrates out (`revise`). It also declares what a sweep costs (`nanoseconds`), and how many
+    bytes it keeps for a token.
     """
 
     name: ClassVar[str] = ""
@@ -253,7 +253,7 @@ class FirstLayer(ABC):
     def nanoseconds(
         cls, counts: NDArray[np.integer], documents: int, vocabulary: int, topics: int
     ) -> float:
-        """What a sweep costs on one core, within a factor of two; ``counts`` are those of the
+        """The cost of a sweep on one core, within a factor of two; ``counts`` are those of the
         non-zero cells. Fitted to times that were measured (docs/performance.md)."""
         return inf
 
@@ -278,8 +278,8 @@ class FirstLayer(ABC):
             draw_tables(tables)
 
     def joins(self, part: LayerTables) -> bool:
-        """Whether tables have the rows of the scores, and the scores and the node of the tables
-        receive from one child alone, so that they can follow row by row."""
+        """Whether tables can follow row by row. They must have the rows of the scores; the scores
+        and the node of the tables must each receive from one child alone."""
         stored, scores = self.program.storage, self.pattern.scores
         sources = self.program.wiring.sources
         alone = len(sources[scores]) == len(sources[part.node]) == 1

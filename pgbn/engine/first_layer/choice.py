@@ -44,10 +44,10 @@ from pgbn.nodes.rules.registry import find_link
 
 @dataclass(frozen=True)
 class Pattern:
-    """counts of ``observed`` ~ Pois(s · ``loadings`` · ``scores`` + …): the names of the three
-    nodes, the ``slot`` that holds the prior of the scores, the dim ``topic`` that is summed over,
-    the ``number`` of the term of the rate that has the scores, and the categories through which
-    rows read them, if they do (``index``)."""
+    """counts of ``observed`` ~ Pois(s · ``loadings`` · ``scores`` + …), with the names of the three
+    nodes. ``slot`` has the prior of the scores, ``topic`` is the dim that is summed over,
+    ``number`` that of the term of the rate with the scores. ``index`` are the categories through
+    which rows read the scores, if they do."""
 
     observed: str
     loadings: str
@@ -109,7 +109,7 @@ def _pattern_of(wiring: Wiring, node: Node) -> Pattern | str:
         return f"the rule of {type(node).__name__} for {link.slot} does not pass the counts on"
     if pattern.loadings not in wiring.held and len(wiring.sources[pattern.loadings]) > 1:
         return f"{pattern.loadings} has other children"
-    # Topics are drawn in single precision, which cuts off what is tiny; a density would notice.
+    # Topics are drawn in single precision, which cuts off tiny values; a density would notice.
     readers = [
         name for name, held in wiring.connections.children.items() if pattern.loadings in held
     ]
@@ -314,7 +314,7 @@ def automatic() -> list[type[FirstLayer]]:
 
 
 MOST_TOKENS = 2**31  # that are counted in four bytes
-MOST_TOPICS = 2**16  # that a label can tell apart
+MOST_TOPICS = 2**16  # that a label can distinguish
 
 _OF_CORPORA = "partial"  # whose rows are independent, wherever they are
 

@@ -318,7 +318,7 @@ class Partial(HoldsTopics):
 
     @cached_property
     def _word_weights(self) -> WordWeights:
-        """Written anew in every sweep."""
+        """The weights of words, which every sweep writes again."""
         return word_weights(self.replicates * self.vocabulary, self.topics)
 
     def _count_words(self) -> None:

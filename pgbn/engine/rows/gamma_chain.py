@@ -34,7 +34,7 @@ from pgbn.nodes.poisson import Poisson
 from pgbn.nodes.poisson_gamma import PoissonGamma
 from pgbn.nodes.rules.registry import find_link
 from pgbn.samplers.documents.first_layer import count_law, most_labels
-from pgbn.samplers.documents.scratch import Documents, HeldNetwork, Sweeps
+from pgbn.samplers.documents.scratch import Documents, GivenNetwork, Sweeps
 from pgbn.samplers.documents.sweeps import Moments, hash_documents, infer_documents, project_terms
 from pgbn.samplers.documents.upper_layers import pack_layers
 from pgbn.samplers.executor import Executor, Threads
@@ -88,7 +88,7 @@ class GammaChain:
             self.law.latent is None and most_labels(cells.indptr, values, len(self.phi[0]))[1]
         )
         law = None if labelled else count_law(self.law.latent, self.noise)
-        network = HeldNetwork(phi, projected, layers)
+        network = GivenNetwork(phi, projected, layers)
         key = stream_key(seed, word_of("infer"), *([number] if number else []))
         executor.rows(infer_documents, cells.rows, key, documents, law, network, sweeps, moments)
 

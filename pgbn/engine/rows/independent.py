@@ -1,7 +1,7 @@
 """Which networks have rows that are independent given the rest, and which nodes are that rest.
 
-Given all nodes without the plate, the rows of a plate such as "doc" are independent if a row of
-every node depends on the same row, alone, of the nodes in its slots.
+The rows of a plate such as "doc" are independent, given all nodes without the plate, on one
+condition: a row of every node depends only on the same row of the nodes in its slots.
 """
 
 from __future__ import annotations

@@ -52,8 +52,9 @@ class Wanted:
 class GivenBlocks(Given):
     """Draws of the given nodes, each for a block of sweeps: some to settle, then the samples.
 
-    There are ``samples`` in all, an equal number for each draw, after ``burn_in`` sweeps given the
-    first draw and after ``settle`` sweeps, its share of them, given each further one.
+    There are ``samples`` in all, an equal number for each draw. They follow ``burn_in`` sweeps
+    given the first draw, and ``settle`` sweeps (by default a share of ``burn_in``) given each
+    further one.
     """
 
     def __init__(

@@ -1,7 +1,7 @@
 """The bound steps of a sweep: each with the key of its streams, as a function of the sweep's
 number.
 
-A step that comes again in a user's order draws anew, from streams of its own.
+A step that is repeated in a user's order draws again, from separate streams.
 """
 
 from __future__ import annotations
@@ -115,8 +115,8 @@ def _run_remote(shards: ShardDriver, bases: Sequence[int], sweep: int) -> None:
 
 
 def begin_counts(turns: Iterable[BoundStep], sweeps: int) -> None:
-    """Draw all counts once, before the first sweep of an order in which a step reads counts that
-    come later: given the first values, as if a sweep had ended there."""
+    """Draw all counts once, given the first values, as if a sweep had ended there. An order in
+    which a step reads counts that come later needs them before its first sweep."""
     reads = {
         turn.step.name: {r.name for r in turn.step.reads if isinstance(r, CountsRead)}
         - {turn.step.name}

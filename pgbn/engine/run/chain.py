@@ -135,9 +135,9 @@ def check_imputed(program: Program, name: str, caller: str = "imputed") -> None:
 class Chain:
     """The state of a chain and the way to advance it.
 
-    Invariant: after any number of sweeps the state depends on the network, the data, the
-    initial and given values, the seed and the chain's number only, never on ``threads`` or
-    ``executor``.
+    Invariant: the state after any number of sweeps never depends on ``threads`` or ``executor``. It
+    depends only on the network, the data, the initial and given values, the seed and the chain's
+    number.
     """
 
     def __init__(
@@ -198,9 +198,9 @@ class Chain:
         executor: Executor | None = None,
         indexes: Mapping[str, NDArray[np.int64]] | None = None,
     ) -> Chain:
-        """One chain for each row of a plate, as replicates that share what is given; their streams
-        are keyed by ``hashes`` of their data, see `pgbn.engine.rows`. ``indexes`` are the numbers
-        of their categories, (rows, *dims)."""
+        """One chain for each row of a plate, as replicates that share the given values. Their
+        streams are keyed by ``hashes`` of their data, see `pgbn.engine.rows`. ``indexes`` are the
+        numbers of their categories, (rows, *dims)."""
         shapes: dict[str, tuple[int, ...]] = {name: cell.shape for name, cell in cells.items()}
         sizes = complete_sizes(network, {}, shapes | given.shapes)
         keyed = ContentKeyed(executor_of(None, executor), hashes)
@@ -370,8 +370,8 @@ class Chain:
         restore_samplers(program, tables["sampler"])
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Copies and pickles are made from the state: steps are functions on the very arrays of
-        this chain, and a copy of its attributes would draw into them."""
+        """Copies and pickles are made from the state. Steps are functions on the arrays of this
+        chain itself, and a copy of its attributes would draw into them."""
         if (replicates := self.program.replicates) != 1:
             raise DataError(
                 f"a chain of {replicates} replicates cannot be copied or pickled; make another one "
@@ -414,7 +414,7 @@ class Chain:
 
     def imputed(self, name: str) -> NDArray[np.int64]:
         """The data of an observed node, as counts of the same shape, with the missing (masked)
-        cells as the last sweep imputed them: each sweep is a draw from their posterior."""
+        cells as the last sweep imputed them. Each sweep is a draw from their posterior."""
         check_imputed(self.program, name)
         counts = self.program.latent_counts.get(name)
         if counts is None:

@@ -111,7 +111,7 @@ def decode_chain(
     seed, number, layer1 = (content[name] for name in ("seed", "number", "layer1"))
     given, state = files("given") if network.held else None, files("state")
     if layer1 == "blocked" and not any(name.startswith("sampler/") for name in state):
-        layer1 = "general"  # what "blocked" stood for in older files, where it had no kernel
+        layer1 = "general"  # the meaning of "blocked" in older files, without a kernel
     chain = Chain.of_data(network, data, seed, number, None, layer1, threads, executor, given)
     return chain.restore(state, content["sweeps"])
 
@@ -159,7 +159,7 @@ register_codec("chain", Chain, _encode_chain, decode_chain)
 
 RUN = "run"  # the kind of a folder whose draws are not complete, see `pgbn.engine.run.sampling`
 Layout = dict[str, list[list[int]]]  # the first row of every block, by node and chain
-DATA = "data"  # the group of what was sampled
+DATA = "data"  # the group of the data
 GIVEN = "given"  # and of the values of given nodes
 _ROWS = "rows"  # the array of a block
 _DRAWS_FORM: dict[str, Any] = {"layout": Layout, "shapes": Shapes, "dims": dict[str, list[str]],
@@ -281,7 +281,7 @@ def _encode_draws(draws: Draws) -> Parts:
 def described(
     network: Network, data: Mapping[str, Cells], given: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """What was sampled, as `decode_draws` reads it."""
+    """The network and the data of a run, as `decode_draws` reads them."""
     return {
         "network": json.loads(network.to_json()),
         "data shapes": {name: list(cells.shape) for name, cells in data.items()},

@@ -30,7 +30,7 @@ class Draws:
     of the first chain so far, or of all complete chains. The draws of the chain that was not
     finished are in ``unfinished``. ``chain`` is its current state; ``chain.sweep(n)`` continues.
 
-    ``network`` and ``data`` are what was sampled, for prediction and criticism; ``coords`` are the
+    ``network`` and ``data`` are those of the run, for prediction and criticism; ``coords`` are the
     labels along dims, from data frames, xarray or ``coords=``. ``given`` are the values of given
     nodes, with the dims ("draw", *dims of the node): one, or one after another.
     """
@@ -101,12 +101,12 @@ class Draws:
         """Posterior predictive: x_rep ~ p(x | θ^s), a replicate of the data for every draw.
 
         An array (chain, draw, *dims); ``sparse=True`` gives a list, for each chain, of sparse
-        matrices, one for each draw; ``statistic``, a function of one replicate, gives what it
-        returns, as an array (chain, draw, …). More than 1 GB of dense replicates are not made
-        unless asked for by ``sparse=False``. ``sizes={"doc": 100}`` predicts 100 new rows: nodes
-        with the dim are generated given the draws of the nodes without it. ``indexes={"author":
-        numbers}`` are the numbers of their categories. The totals of a multinomial are those of the
-        data, if it has data.
+        matrices, one for each draw; ``statistic`` is a function of one replicate; its results are
+        an array (chain, draw, …). More than 1 GB of dense replicates are not made unless asked for
+        by ``sparse=False``. ``sizes={"doc": 100}`` predicts 100 new rows: nodes with the dim are
+        generated given the draws of the nodes without it. ``indexes={"author": numbers}`` are the
+        numbers of their categories. The totals of a multinomial are those of the data, if it has
+        data.
         """
         from pgbn.evaluation.log_likelihood import predict
 
@@ -166,11 +166,12 @@ class Draws:
         return inference_data(self, predict, log_likelihood, seed)
 
     def report(self, path: str | Path, **options: Any) -> Path:
-        """Write one self-contained HTML page: the graph of the network, tables of all nodes and of
-        every node whose vectors sum to one, traces and R-hat of numbers that do not depend on the
-        order of units, the derivation, and the settings. Draws of a belief network also show its
-        topics and documents. The options are those of `pgbn.report.report_data`, among them
-        ``title``, ``coords``, ``settings``, ``texts`` and ``titles``."""
+        """Write one self-contained HTML page. It has the graph of the network, tables of all nodes
+        and of every node whose vectors sum to one, the derivation, and the settings. Traces and
+        R-hat are those of numbers that do not depend on the order of units. Draws of a belief
+        network also show its topics and documents. The options are those of
+        `pgbn.report.report_data`, among them ``title``, ``coords``, ``settings``, ``texts`` and
+        ``titles``."""
         from pgbn.report import write_report
 
         return write_report(self, path, **options)

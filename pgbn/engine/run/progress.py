@@ -222,8 +222,8 @@ def worst_rhat(traces: Sequence[Traces]) -> tuple[float, str] | None:
 
 
 class ManyLines:
-    """The latest sweep of every chain that runs side by side, through the meter of one line, and
-    how well the chains agree: R̂ of their label-free ``traces``, by number."""
+    """The latest sweep of every parallel chain, through the meter of one line, and how well the
+    chains agree: R̂ of their label-free ``traces``, by number."""
 
     def __init__(self, meter: Meter, chains: int, traces: Mapping[int, Traces]) -> None:
         self.meter, self.chains, self.traces = meter, chains, traces

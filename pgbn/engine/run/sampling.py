@@ -1,13 +1,13 @@
 """Running chains and keeping their draws: in memory, or saved as they come, one after another or
-side by side; bit-identical in every way.
+in parallel, with bit-identical results.
 
     draws = net.sample(data, chains=4, parallel=4, save="run")   # SIGTERM, a crash, a power cut …
     draws = pgbn.resume("run")
 
-Each chain runs by itself from the state that the folder holds (at first, its beginning), and
-commits its own part: the state after a sweep, and the draws since the last time, which then need no
-memory. A chain depends on the network, the data, the seed and its number alone, so that neither the
-order of chains nor the moments of commits change a bit.
+Each chain runs by itself from its state in the folder (at first, its beginning), and commits its
+own part: the state after a sweep, and the draws since the last commit. These draws then need no
+memory. A chain depends on the network, the data, the seed and its number alone. Neither the order
+of chains nor the times of commits change a bit.
 """
 
 from __future__ import annotations
@@ -157,7 +157,7 @@ class Keep:
     def from_json(
         cls, network: Network, names: tuple[str, ...], content: Mapping[str, Any]
     ) -> Keep:
-        """What `json` wrote, with the names."""
+        """The expressions that `json` wrote, with the names."""
         found = {name: Deterministic(network, name, expression_from_json(network, value))
                  for name, value in content.items()}  # fmt: skip
         return cls(network, names, found)
@@ -431,7 +431,7 @@ class Run:
         return Event(chain, 1, "collect", after, plan.draws * plan.thin, **clock.tick())
 
     def _run_together(self, clock: Clock) -> None:
-        """Chains side by side on threads: kernels run without the lock of Python."""
+        """Chains in parallel on threads: kernels run without the lock of Python."""
         with ThreadPoolExecutor(self.plan.parallel, thread_name_prefix="pgbn-chain") as pool:
             running: set[Future[None]] = {
                 pool.submit(copy_context().run, self._run_one, n, clock)

@@ -106,8 +106,8 @@ class Shard:
         return np.ascontiguousarray(getattr(self.program, table)[key])
 
     def put(self, arrays: Mapping[Place, Any]) -> None:
-        """Take arrays. φ as it was drawn stays in memory that all workers of a machine read;
-        everything else is copied, since kernels are compiled for arrays that may be written to."""
+        """Take arrays. φ as it was drawn stays in memory that all workers of a machine read. All
+        other arrays are copied, since kernels are compiled for writable arrays."""
         for (table, key), array in arrays.items():
             if table == LOADINGS:
                 self.program.first_layers[key].fixed_topics.hand_over(Loadings(*array))

@@ -125,8 +125,8 @@ class LayerTables(ABC):
 
 
 def draw_tables(tables: Sequence[tuple[LayerTables, int]]) -> None:
-    """The tables of layers with the same rows, with their keys: in each block of rows those of one
-    layer after the other, each of which depends on the one before alone."""
+    """The tables of layers with the same rows, with their keys. Each block of rows takes one layer
+    after the other; a layer depends on the previous one alone."""
     for part, key in tables:
         part.begin(key)
     arrays = [array for part, _ in tables for array in part.arrays()]

@@ -257,9 +257,9 @@ _NO_PARENTS = Parents(*(np.zeros((0, 0), kind) for kind in (float, np.int64, flo
 
 @dataclass(frozen=True)
 class _Side:
-    """Which other entries an entry meets through a source: those before it, after it, or both, or
-    those at the other ends of edges, of which the entry is the second or the first. ``dims`` are
-    those by which it meets them."""
+    """The other entries that an entry meets through a source: those before it, after it, or both.
+    With edges, they are those at the other ends; the entry is the second or the first of an edge.
+    ``dims`` are those by which it meets them."""
 
     dims: set[str]
     before: bool

@@ -1,8 +1,8 @@
 """Nodes in time: scanned backward on the way up, forward on the way down.
 
 Backward, row t receives the counts of its own children and those that row t+1 passes back (with a
-lag, row t + lag), and shares its tables between the previous row and the other parents. Forward,
-row t is drawn given the new row t−1.
+lag, row t + lag). It shares its tables between the previous row and the other parents. Forward, row
+t is drawn given the new row t−1.
 
 Some types have a rule that keeps the value of the node, such as a gamma with a hidden count in its
 shape. Their counts of row t are drawn given the rows t and t−1. Forward, each row is drawn together
@@ -127,8 +127,8 @@ class Rows:
     """The rows of one node in time: all arrays are aligned with a single row, without the dim
     ``along``.
 
-    Row t has the shape a_t = Σ_terms …(θ_{t−lag})…; which terms count changes from row to row at
-    the lags of its Shifts, so that the rows between two lags have a phase in common.
+    Row t has the shape a_t = Σ_terms …(θ_{t−lag})…; the terms that count change at the lags of its
+    Shifts. The rows between two lags have one phase.
     """
 
     def __init__(self, program: Program, node: Node) -> None:

@@ -126,7 +126,7 @@ def draw_count(rng, law, value, rate):
 
 _MOST_LABELS = 10**8  # of a document: 0.4 GB
 _WORTH = 4  # with so many labels for each binomial, labels cost 4 to 16 times what splits cost
-_BESIDES = 16  # what a cell costs besides its binomials, in topics
+_OVERHEAD = 16  # the cost of a cell in addition to its binomials, in topics
 # Unsigned, or numba would allow for negative indices in the innermost loops.
 _0, _1 = np.uint64(0), np.uint64(1)
 
@@ -139,7 +139,7 @@ def has_labels(kind, tokens, cells, topics):
     many to leave a topic; splits cost the same however large the counts are. The choice depends on
     the document and the model alone, or a batch would change its results.
     """
-    most = min(_WORTH * cells * (topics + _BESIDES), _MOST_LABELS)
+    most = min(_WORTH * cells * (topics + _OVERHEAD), _MOST_LABELS)
     return kind == DATUM and tokens <= most
 
 
@@ -149,7 +149,7 @@ def most_labels(indptr, data, topics: int) -> tuple[int, bool]:
     cells = np.diff(indptr)
     rows = np.repeat(np.arange(cells.size), cells)
     tokens = np.bincount(rows, weights=data, minlength=cells.size)
-    labelled = tokens <= np.minimum(_WORTH * cells * (topics + _BESIDES), _MOST_LABELS)
+    labelled = tokens <= np.minimum(_WORTH * cells * (topics + _OVERHEAD), _MOST_LABELS)
     return int(tokens[labelled].max(initial=0)), bool(labelled.all())
 
 

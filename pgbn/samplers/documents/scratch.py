@@ -24,7 +24,7 @@ class Documents(NamedTuple):
     hashes: np.ndarray
 
 
-class HeldNetwork(NamedTuple):
+class GivenNetwork(NamedTuple):
     """Φ^(1) with one row for each term, (V, K_1), the result of `project_terms`, which has no rows
     if there is no second layer, and the layers above."""
 

@@ -17,7 +17,7 @@ from pgbn.samplers.first_layer.extra_terms import PseudoTopics, draw_pseudo, pse
 from pgbn.samplers.first_layer.topic_lists import (
     EXTRA_TERM,
     draw_topic,
-    held_values,
+    given_values,
     prefetch_word,
     sum_top,
     sum_weights,
@@ -168,7 +168,7 @@ def allocate_blocked(key, start, stop, cells, loadings, theta, n_wk, m, pseudo=N
     rows, topics = theta.shape
     replicates, vocabulary, _ = loadings.value.shape
     documents = rows // replicates
-    values = held_values(loadings)
+    values = given_values(loadings)
     rng, weight = new_rng(), weights_room(topics)
     weights = weights_in(weight)
     for row in range(start, stop):
@@ -257,7 +257,7 @@ def draw_labels(key, start, stop, tokens, loadings, theta, z, pseudo=None):
     replicates, vocabulary, _ = loadings.value.shape
     documents = rows // replicates
     row_start, words = tokens
-    values, scale = held_values(uncounted(loadings)), loadings.scale
+    values, scale = given_values(uncounted(loadings)), loadings.scale
     rng, weight = new_rng(), weights_room(topics)
     weights = weights_in(weight)
     for row in range(start, stop):

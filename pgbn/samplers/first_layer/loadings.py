@@ -157,8 +157,8 @@ def _bend(shape, curve):
 def _invert(state, step, room, curve, out):
     """A row of variates, as far as they are below 1/2, from the next words of the stream.
 
-    In several short loops: in a long one every number waits for many steps, one after another, and
-    the processor does not look far enough ahead to work on others meanwhile.
+    There are several short loops. In a long one every number waits for many steps, one after
+    another. The processor does not look far enough ahead to work on others meanwhile.
     """
     words, halves, size = pointer(room.words), pointer(room.halves), np.uint64(room.halves.size)
     for i in range(np.uint64(room.words.size)):

@@ -20,7 +20,7 @@ from pgbn.samplers.first_layer.topic_lists import (
     EXTRA_TERM,
     Pointer,
     draw_topic,
-    held_values,
+    given_values,
     pick_weight,
     prefetch_head,
     prefetch_number,
@@ -50,7 +50,7 @@ def allocate_partial(key, start, stop, tokens, z, loadings, m, priors, pseudo=No
     replicates, vocabulary, _ = loadings.value.shape
     documents = rows // replicates
     word = tokens.word
-    values = held_values(loadings)
+    values = given_values(loadings)
     rng, weight = new_rng(), weights_room(topics)
     weights = weights_in(weight)
     for row in range(start, stop):

@@ -201,7 +201,7 @@ def pick_weight(weights, target):
 EXTRA_TERM = np.uint64(2**32)  # no topic has this number
 
 
-class HeldValues(NamedTuple):
+class GivenValues(NamedTuple):
     """`Loadings` by pointers: the lists of the large values, and all of them, ``dense``."""
 
     start: Pointer
@@ -216,9 +216,9 @@ class HeldValues(NamedTuple):
 
 
 @njit(cache=True, nogil=True, forceinline=True)
-def held_values(loadings):
+def given_values(loadings):
     """The values of `Loadings`, which must be an argument of the calling kernel."""
-    return HeldValues(
+    return GivenValues(
         pointer(loadings.start),
         pointer(loadings.length),
         pointer(loadings.bound),

@@ -31,8 +31,8 @@ class Loadings(NamedTuple):
     ``value`` (R, V, K), ``scale`` (R, K). The list of word w = replicate · V + v holds exactly
     the topics with value > bound[w]; it has the places start[w] .. start[w] + length[w], with space
     up to start[w + 1], of ``topic`` and ``large``. The first ``top[w]`` of them are those above
-    high[w], which most draws need alone, and the others begin at the next block of eight; a list
-    that is not divided so has all of its places at the top, and high[w] = 0.
+    high[w]; most draws need these alone. The others begin at the next block of eight. A list
+    without this division has all of its places at the top, and high[w] = 0.
 
     Loadings for a sampler that reads no lists have none: ``topic`` and ``large`` are empty.
     """

@@ -74,8 +74,8 @@ def seat_many(rng, start, stop, r):
     """The tables that customers start … stop - 1 open: Σ_i Bernoulli(p_i), p_i = r / (r + i).
 
     In a slice u <= i <= v, with p = r / (r + v) its least, p_i = q_i + (1 - q_i) p with
-    q_i = r (v - i) / ((r + i) v): a customer opens a table by q_i, which few do, so that they are
-    reached by geometric jumps, or else by p, the same for all others, whose number is a binomial.
+    q_i = r (v - i) / ((r + i) v): a customer opens a table by q_i, or else by p. Few do so by q_i;
+    they are reached by geometric jumps. p is the same for all others, whose number is a binomial.
     """
     tables, u = 0, float(start)
     while u < stop:

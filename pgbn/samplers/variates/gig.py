@@ -47,8 +47,8 @@ def _log_gig(rng, order, omega):
     """ln y with p(y) proportional to y^(order-1) exp(-omega (y + 1/y) / 2), order >= 0: Devroye,
     "Random variate generation for the generalized inverse Gaussian distribution" (2014).
 
-    The log density of ln y is concave: a constant around the mode, exponential tails beyond, each a
-    tangent, lie above it, and a draw is rejected with a probability that is bounded.
+    The log density of ln y is concave. A constant around the mode and exponential tails beyond,
+    each a tangent, are above it. A draw is rejected with a bounded probability.
     """
     alpha = omega * omega / (math.sqrt(omega * omega + order * order) + order)
     t, s = _right(alpha, order), _left(alpha, order)

@@ -9,7 +9,7 @@ from pgbn.samplers.first_layer.loadings import draw_loadings
 from pgbn.samplers.first_layer.topic_lists import (
     EXTRA_TERM,
     draw_topic,
-    held_values,
+    given_values,
     sum_top,
     sum_weights,
     weights_in,
@@ -38,7 +38,7 @@ def draw_many(loadings, weight, beyond, draws, out):
     """``draws`` of word 0, counted; the last place is what lies beyond."""
     room = weights_room(weight.size)
     room[: weight.size] = weight
-    weights, values, rng = weights_in(room), held_values(loadings), np.empty(2, np.uint64)
+    weights, values, rng = weights_in(room), given_values(loadings), np.empty(2, np.uint64)
     restart(rng, np.uint64(7), 0)
     total, top = sum_weights(weights), sum_top(values, np.uint64(0), weights)
     for _ in range(draws):
