@@ -10,6 +10,7 @@ import pytest
 
 import pgbn
 from pgbn import Categories, Dirichlet, Gamma, Network, Poisson
+from pgbn.engine.first_layer.base import read_state
 from pgbn.engine.first_layer.choice import find_patterns
 from pgbn.errors import DataError
 from tests.engine.shards.test_driver import assert_same, everything
@@ -22,6 +23,16 @@ def test_labels_of_tokens_need_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(DataError, match=r"x: labels of 108000 tokens would need .*'blocked'"):
         pgbn.zoo.pfa(3).chain({"x": data}, layer1="collapsed")
     assert pgbn.zoo.pfa(3).chain({"x": data}, layer1="blocked").sweep().sweeps == 1
+
+
+@pytest.mark.parametrize("value", [np.inf, np.nan, -1.0])
+def test_reals_of_a_state_are_finite_and_not_negative(value: float) -> None:
+    """The topics of older files; integers are in tests/engine/run/test_state.py."""
+    good = np.array([0.5, 2.0])
+    assert np.array_equal(read_state({"n": good}, "n", (2,)), good)
+    for bad in (np.array([0.5, value]), good.astype(int), good[:1]):
+        with pytest.raises(DataError, match="restore: 'n' of the state has the shape"):
+            read_state({"n": bad}, "n", (2,))
 
 
 def two_views() -> pgbn.Network:

@@ -86,10 +86,8 @@ def test_states_of_samplers_are_checked(layer1: str) -> None:
     for name, array in good.items():
         if name.startswith("sampler/") and name != "sampler/key":
             beyond = array + 2**15 if layer1 != "blocked" else array[None]
-            real = array.dtype.kind == "f"
-            negative = -1 - array.astype(float if real else int)
-            wrong = np.nan * array if real else array.astype(float)
-            for bad in (beyond, array[:-1], negative, wrong):
+            negative = -1 - array.astype(int)
+            for bad in (beyond, array[:-1], negative, array.astype(float)):
                 with pytest.raises(pg.DataError):
                     chain.restore({**good, name: bad}, 2)
     if layer1 == "collapsed":
