@@ -1,6 +1,6 @@
 """pgbn: deep Bayesian models of counts, declared as networks of distribution nodes.
 
-A public name is imported when it is asked for, so that ``pgbn --help`` need not wait for the
+A public name is imported when it is first used, so that ``pgbn --help`` need not wait for the
 compiler. `__init__.pyi` has the same names for type checkers and editors.
 """
 
@@ -60,7 +60,7 @@ _NAMES_OF = {
 }
 _HOMES = {name: home for home, names in _NAMES_OF.items() for name in names.split()}
 
-# The estimators need an extra: `from pgbn import *` works where it is missing.
+# The estimators need an extra: `from pgbn import *` works without it.
 __all__ = sorted(name for name, home in _HOMES.items() if home != "pgbn.estimators")
 
 # Which subpackage reads each kind of folder.
@@ -84,13 +84,13 @@ _LOCK = RLock()
 
 
 def __getattr__(name: str) -> Any:
-    """Import a public name, or a subpackage, when it is first asked for."""
+    """Import a public name, or a subpackage, when it is first used."""
     may_be_module = name.isidentifier() and not name.startswith("_")
     if name not in _HOMES and (not may_be_module or find_spec(f"pgbn.{name}") is None):
         raise AttributeError(f"module 'pgbn' has no attribute {name!r}")
     home = _HOMES.get(name, "pgbn")
     try:
-        with _LOCK:  # threads that ask at once would meet half-imported modules
+        with _LOCK:  # two threads could otherwise see modules that are half imported
             found = import_module(f"pgbn.{name}" if home == "pgbn" else home)
     except ModuleNotFoundError as error:
         if error.name is None or not error.name.startswith("sklearn"):

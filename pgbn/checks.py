@@ -1,4 +1,4 @@
-"""Checks of arguments that several rooms share: numbers, names, arrays."""
+"""Checks of arguments that several subpackages share: numbers, names, arrays."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from numpy.typing import NDArray
 
 from pgbn.errors import DataError, did_you_mean
 
-MOST_THREADS = 1024  # beyond it, systems refuse
+MOST_THREADS = 1024  # systems allow no more
 MOST_LAYERS = 100  # of a network that is trained
-# What estimators and commands train unless they are told otherwise: budgets that shrink, so that
-# upper layers can be read like a table of contents (docs/howto/widths.md has the measurements).
+# The default maximum widths of estimators and commands. They shrink, so that upper layers can be
+# read like a table of contents (docs/howto/widths.md has the measurements).
 WIDTHS = (80, 20, 6)
 DEPTH = len(WIDTHS)
-# What other packages call the number of topics.
+# Names of other packages for the number of topics.
 OTHER_NAMES = ("n_components", "num_topics", "n_topics", "nr_topics", "k", "K", "T")
 
 
@@ -60,7 +60,7 @@ def validated(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def _resolved(annotation: Any, scope: dict[str, Any]) -> Any:
-    """The type that an annotation names. One that only type checkers import carries no check."""
+    """The type that an annotation names. A type that only type checkers import has no check."""
     try:
         return eval(annotation, scope) if isinstance(annotation, str) else annotation
     except NameError:
@@ -68,7 +68,7 @@ def _resolved(annotation: Any, scope: dict[str, Any]) -> Any:
 
 
 def _check_in(hint: Any) -> Callable[[Any, str], Any] | None:
-    """The check that a type carries, if any."""
+    """The check in an annotated type, if any."""
     if get_origin(hint) is Annotated:
         own: Callable[[Any, str], Any] = hint.__metadata__[0]
         return own
@@ -79,20 +79,21 @@ def _check_in(hint: Any) -> Callable[[Any, str], Any] | None:
 
 
 def is_integral(value: Any) -> bool:
-    """Whether a value is an integer; an integral float will do, a bool will not, nor a span of
-    time, which numpy counts among integers."""
+    """Whether a value is an integer or an integral float.
+
+    A bool is not, nor a span of time, which numpy counts among integers."""
     if isinstance(value, (bool, np.timedelta64)):
         return False
     return isinstance(value, Integral) or (isinstance(value, float) and value.is_integer())
 
 
 def is_finite_number(value: Any) -> bool:
-    """Whether a value is a finite real number; a bool is none."""
+    """Whether a value is a finite real number; a bool is not."""
     if not isinstance(value, Real) or isinstance(value, bool):
         return False
     try:
         return math.isfinite(float(value))
-    except OverflowError:  # an integer that no float can hold
+    except OverflowError:  # an integer that is too large for a float
         return False
 
 
@@ -100,20 +101,20 @@ def check_integer(name: str, value: Any, least: int) -> int:
     """``value`` as an int, or an error that names the argument."""
     if not is_integral(value) or value < least:
         raise DataError(f"{name}={value!r:.60} must be an integer of at least {least}")
-    if value >= 2**63:  # what no array, count or loop can have
+    if value >= 2**63:  # too large for any array, count or loop
         raise DataError(f"{name}={value!r:.60}: give a number below 2^63")
     return int(value)
 
 
 def check_flag(name: str, value: Any) -> bool:
-    """A yes or no, also as a number; an array of several is neither."""
+    """True or False, also as a number; an array of several is rejected."""
     if not isinstance(value, (bool, np.bool_)) and not is_integral(value) and value is not None:
         raise DataError(f"{name}={value!r:.60}: give True or False")
     return bool(value)
 
 
 def check_choice(name: str, value: Any, choices: Iterable[str]) -> str:
-    """One of some words, or an error that lists them; an array is none, whatever it holds."""
+    """One of the words in ``choices``, or an error that lists them; an array is rejected."""
     known = list(choices)
     if not isinstance(value, str) or value not in known:
         raise DataError(f"{name}={value!r:.60} is not known.{did_you_mean(value, known)}")
@@ -135,7 +136,7 @@ def check_mapping(name: str, value: Any) -> dict[Any, Any]:
 
 
 def listed(name: str, value: Any, remedy: str) -> list[Any]:
-    """The entries of a list, an array or an iterator; a text is none of them."""
+    """The entries of a list, an array or an iterator; a text is rejected."""
     try:
         if isinstance(value, (str, bytes, bytearray)):
             raise TypeError
@@ -172,8 +173,9 @@ def check_seed(seed: int, name: str = "seed") -> int:
 
 
 def check_path(name: str, value: Any) -> Path:
-    """``value`` as a path that a file or a folder can have, or an error that names the argument. An
-    empty string is refused: it would be the folder that one happens to be in."""
+    """``value`` as a path that a file or a folder can have, or an error that names the argument.
+
+    An empty string is rejected: it would be the current working folder."""
     text, reason = os.fspath(value) if isinstance(value, (str, os.PathLike)) else None, ""
     if not isinstance(text, str) or not text:
         reason = "give a path"
@@ -191,15 +193,16 @@ def check_path(name: str, value: Any) -> Path:
 
 
 def check_place(name: str, value: Any) -> Path:
-    """`check_path`, from the root: long work writes to the same place though a callback changes the
-    working folder."""
+    """`check_path`, as an absolute path.
+
+    Long work then writes to the same place if a callback changes the working folder."""
     path = check_path(name, value)
     try:
         return path.absolute()
     except OSError as error:
         raise DataError(
-            f"{name}={str(path)!r}: the folder that one is in is gone ({error.strerror}); give a "
-            "path from the root"
+            f"{name}={str(path)!r}: the working folder does not exist ({error.strerror}); give "
+            "an absolute path"
         ) from None
 
 
@@ -208,8 +211,8 @@ def check_names(
 ) -> list[str]:
     """One name for each of ``size`` things, in their order.
 
-    A dict from names to numbers, such as ``CountVectorizer.vocabulary_``, has an order of its own:
-    its names are sorted by the numbers, which must be 0, 1, …
+    The names in a dict from names to numbers, such as ``CountVectorizer.vocabulary_``, are sorted
+    by the numbers, which must be 0, 1, …
     """
     in_a_row = hasattr(names, "__len__") and hasattr(names, "__getitem__")
     in_a_row = in_a_row and getattr(names, "ndim", 1) == 1 and not isinstance(names, type)
@@ -231,7 +234,7 @@ def check_names(
 
 
 def term_names(vocabulary: Sequence[Any] | Mapping[Any, int] | None, size: int) -> list[str]:
-    """The names of ``size`` terms, checked; term0, term1, … if they have none."""
+    """The names of ``size`` terms, checked; term0, term1, … by default."""
     if vocabulary is None:
         return [f"term{v}" for v in range(size)]
     return check_names("vocabulary", vocabulary, size)
@@ -267,7 +270,7 @@ Sizes = Annotated[Mapping[str, int], _sizes]
 
 
 def numbers(what: str, value: Any) -> NDArray[Any]:
-    """A value as an array of numbers; ``what`` is how an error calls it."""
+    """A value as an array of numbers; ``what`` is its name in an error."""
     try:
         array = np.asarray(value)
     except ValueError:
@@ -280,8 +283,9 @@ def numbers(what: str, value: Any) -> NDArray[Any]:
 def in_order(what: str, axes: tuple[str, ...], value: Any) -> Any:
     """A value with named dims (an ``xarray.DataArray``) with its dims in the order of ``axes``.
 
-    Other values have no names and go by position, as do the names dim_0, dim_1, … which xarray
-    gives to dims that have none. An ``xarray.Dataset``, which is several arrays, is refused.
+    Other values have no names and are taken by position. So are the names dim_0, dim_1, … which
+    xarray gives to dims without a name. An ``xarray.Dataset``, which is several arrays, is
+    rejected.
     """
     if hasattr(value, "data_vars"):
         names = ", ".join(map(repr, list(value.data_vars)[:5]))
@@ -305,7 +309,7 @@ def in_order(what: str, axes: tuple[str, ...], value: Any) -> Any:
 
 
 def _inner(value: Any) -> Any:
-    """An array of the package ``sparse`` without the names around it: only it can be read."""
+    """An array of the package ``sparse`` without the ``xarray.DataArray`` around it."""
     data = getattr(value, "data", None)
     return data if is_sparse_array(data) else value
 
@@ -316,8 +320,10 @@ def is_sparse_array(value: Any) -> bool:
 
 
 def labels_of_columns(value: Any, dim: str = "term") -> list[str] | None:
-    """The names of the columns of a data frame, or of an ``xarray.DataArray`` along a dim, or of
-    data that were read from one; None if there are none, or if they are no texts."""
+    """The names of the columns of a data frame, or of an ``xarray.DataArray`` along a dim.
+
+    Data that were read from one have names too. None if there are none, or if they are not texts.
+    """
     if isinstance(labels := getattr(value, "labels", None), dict):
         names = list(labels.get(dim, []))
     elif hasattr(value, "dims") and hasattr(value, "coords"):
@@ -331,7 +337,7 @@ def labels_of_columns(value: Any, dim: str = "term") -> list[str] | None:
 
 
 def first_difference(names: Sequence[Any], others: Sequence[Any]) -> str:
-    """How two lists of labels differ, for an error about the first."""
+    """The difference between two lists of labels, for an error about the first list."""
     for number, (one, other) in enumerate(zip(names, others, strict=False)):
         if one != other:
             return f"{one!r} where the others have {other!r} (number {number})"
@@ -339,7 +345,7 @@ def first_difference(names: Sequence[Any], others: Sequence[Any]) -> str:
 
 
 def check_unmasked(what: str, value: Any) -> None:
-    """Refuse a masked array with masked entries: only data may have unknown cells."""
+    """Reject a masked array with masked entries: only data may have unknown cells."""
     if np.ma.is_masked(value):
         raise DataError(
             f"{what}: masked entries, but only data may have unknown cells; fill them, e.g. with "

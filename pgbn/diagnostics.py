@@ -28,10 +28,11 @@ _LEAST = 4  # draws of a chain; fewer cannot be split into halves that have a va
 
 
 def split_rhat(draws: Any) -> float:
-    """R̂ of ``draws`` (chains, draws): the larger of the bulk's and the folded draws' (the tails').
+    """R̂ of ``draws`` (chains, draws): the larger of that of the bulk and that of the tails.
 
-    About 1 if the chains agree; above 1.01 they have not been run for long enough. NaN for too
-    few draws or values that are not finite; 1 for draws that never change.
+    The tails are compared by folded draws. R̂ is about 1 if the chains agree; above 1.01 they need
+    more sweeps. It is NaN for too few draws or values that are not finite, and 1 for draws that
+    never change.
     """
     chains = _chains(draws)
     if not _usable(chains):
@@ -44,7 +45,7 @@ def split_rhat(draws: Any) -> float:
 
 
 def bulk_ess(draws: Any) -> float:
-    """The number of independent draws that would tell the centre of the distribution as well.
+    """The number of independent draws that estimate the centre of the distribution as well.
 
     ``draws`` is (chains, draws). NaN for too few draws or values that are not finite; the number
     of draws if they never change.
@@ -74,7 +75,7 @@ def _usable(chains: NDArray[np.float64]) -> bool:
 
 
 def _split(chains: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Both halves of every chain as chains; the middle draw of an odd number is left out."""
+    """Both halves of every chain as chains; the middle draw of an odd number is omitted."""
     half = chains.shape[1] // 2
     return np.concatenate([chains[:, :half], chains[:, -half:]])
 
@@ -106,8 +107,8 @@ def _ess(chains: NDArray[np.float64]) -> float:
         total += chains.mean(axis=1).var(ddof=1)
     correlation = 1.0 - (within - covariance.mean(axis=0)) / total
     correlation[0] = 1.0
-    # Sums of neighbours P_t = ρ_2t + ρ_2t+1 are positive and decreasing in theory; noise begins
-    # where they are not.
+    # Sums of neighbours P_t = ρ_2t + ρ_2t+1 are positive and decreasing in theory; the first that
+    # is not is noise.
     pairs = correlation[0 : draws - 1 : 2] + correlation[1::2]
     last = int(np.argmax(pairs <= 0.0)) if (pairs <= 0.0).any() else pairs.size
     last = max(min(last, (draws - 3) // 2), 1)

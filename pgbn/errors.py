@@ -21,31 +21,32 @@ from collections.abc import Iterable
 from contextlib import suppress
 from difflib import get_close_matches
 
-# C0 but for tab and newline, DEL, C1, line separators, marks and overrides of the direction, and
-# half characters, which no file and no terminal takes.
+# C0 except tab and newline, DEL, C1, line separators, marks and overrides of the direction, and
+# surrogates (half characters), which no file and no terminal accepts.
 _CONTROL = re.compile(
     "[\0-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
 )
 
 
 def printable(text: object, *, one_line: bool = False) -> str:
-    """A text in which nothing commands a terminal: control characters, of which a stranger's term
-    or file name may have any, are shown as \\u001b. JSON stays JSON of the same meaning. Newlines
-    and tabs are left as they are, but for ``one_line``."""
+    """A text that is safe to show in a terminal.
+
+    Control characters, which a term or a file name may contain, are shown as \\u001b. JSON keeps
+    its meaning. Newlines and tabs stay, unless ``one_line``."""
     shown = _CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", str(text))
     return shown.replace("\n", "\\n").replace("\t", "\\t") if one_line else shown
 
 
 def tell(line: object) -> None:
-    """Print a line about work that goes on: also if nobody can read it, since the standard output
-    is closed or full."""
+    """Print a line about work that continues, also if the standard output is closed or full."""
     with suppress(OSError, ValueError):
         print(printable(line, one_line=True), flush=True)
 
 
 class PgbnError(ValueError):
-    """Base of all errors raised by pgbn; a ValueError, as scikit-learn expects. Its text is safe to
-    show in a terminal, whatever file it is about."""
+    """Base of all errors raised by pgbn; a ValueError, as scikit-learn expects.
+
+    Its text is safe to show in a terminal."""
 
     def __init__(self, *args: object) -> None:
         super().__init__(*(printable(a) if isinstance(a, str) else a for a in args))
@@ -56,7 +57,7 @@ class NetworkError(PgbnError):
 
 
 class MissingRuleError(NetworkError):
-    """A latent node that would hear evidence for which no conjugate rule is registered."""
+    """A latent node that would receive evidence for which no conjugate rule is registered."""
 
 
 class StaleReadError(PgbnError):
@@ -82,22 +83,22 @@ def did_you_mean(word: object, known: Iterable[str]) -> str:
 
 # ---- warnings -------------------------------------------------------------------------
 
-# scikit-learn wraps `transform` and calls it in pipelines: its lines tell the user nothing either.
+# scikit-learn wraps `transform` and calls it in pipelines: its lines do not help the user either.
 _INSIDE = ("pgbn", "sklearn")
 
 
 class PgbnWarning(UserWarning):
-    """Data that were handled in a way worth knowing: empty documents, unknown terms, …"""
+    """Data that were handled in a special way: empty documents, unknown terms, …"""
 
 
 def notify(message: str) -> None:
-    """Warn at the user's own line, the nearest caller outside pgbn, however deep we are in it."""
+    """Warn at the user's own line, which is the nearest caller outside pgbn."""
     frame, level = sys._getframe(), 1
     while frame.f_back is not None and _package(frame.f_globals) in _INSIDE:
         frame, level = frame.f_back, level + 1
     try:
         warnings.warn(printable(message), PgbnWarning, stacklevel=level)
-    except ValueError:  # a warning is none: there is no standard error any more to print it to
+    except ValueError:  # the standard error is closed, so that no warning can be printed
         if not getattr(sys.stderr, "closed", False):
             raise
 

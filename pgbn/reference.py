@@ -41,9 +41,10 @@ from pgbn.samplers.random import Stream
 
 
 class Reference(WholeArrays):
-    """A chain, or several: the ``values`` of all nodes, data too, as (replicate, *dims), and what
-    was sent upward. ``variates`` draw, see `pgbn.samplers.plain`; ``missing`` marks unknown cells
-    of data, which every sweep imputes."""
+    """A chain, or several: the ``values`` of all nodes as (replicate, *dims), and what was sent up.
+
+    ``values`` includes the data. ``variates`` draws random numbers, see `pgbn.samplers.plain`.
+    ``missing`` marks unknown cells of data, which every sweep imputes."""
 
     def __init__(
         self, network: Network, values: Mapping[str, Array], sizes: Mapping[str, int],
@@ -74,7 +75,7 @@ class Reference(WholeArrays):
             if rule.is_random:
                 self.send_drawn(node, slot)
             elif isinstance(node, Observed) and rule.count == "count":
-                self.share(node, slot, self.known(node, slot, self.behind[node.name]))
+                self.share(node, slot, self.without_imputed(node, slot, self.behind[node.name]))
 
     def counts_behind(self, node: Node) -> Array:
         """The Poisson counts behind data: the data, what their link draws, or what is imputed."""
@@ -95,8 +96,10 @@ class Reference(WholeArrays):
         return counts
 
     def send_drawn(self, node: Node, slot: str) -> None:
-        """Draw what a rule sends to a slot. Rows of a node in time come from last to first, each
-        given the counts that later rows sent to it."""
+        """Draw what a rule sends to a slot.
+
+        Rows of a node in time are drawn from last to first, each given the counts that later rows
+        sent to it."""
         rule, shape = self.wiring.rules[node.name, slot], self.values[node.name].shape
         self.from_later[node.name] = np.zeros(shape, np.int64)
         count, exposure = np.zeros(shape), np.zeros(shape)
@@ -108,7 +111,7 @@ class Reference(WholeArrays):
             if not rule.is_quadratic:
                 here = np.zeros(shape, np.int64)
                 here[part] = count[part]
-                self.share(node, slot, self.known(node, slot, here))
+                self.share(node, slot, self.without_imputed(node, slot, here))
         self.drawn[node.name, slot] = Evidence(count, exposure)
 
     def share(self, node: Node, slot: str, counts: Array) -> None:
@@ -183,10 +186,12 @@ class Reference(WholeArrays):
             found = self.narrow(node, self.ask(found, node, **given))
         elif isinstance(found, str):
             found = self.quantity(node, found)
-        return self.known(node, slot, np.broadcast_to(found, shape))
+        return self.without_imputed(node, slot, np.broadcast_to(found, shape))
 
-    def known(self, node: Node, slot: str, sent: Array) -> Array:
-        """Nothing at missing cells: what is imputed is evidence about the rate alone."""
+    def without_imputed(self, node: Node, slot: str, sent: Array) -> Array:
+        """The counts or exposures ``sent``, but 0 at missing cells if ``slot`` is not the rate.
+
+        Imputed counts are evidence about the rate alone."""
         link = find_link(node)
         if node.name not in self.missing or link is None or link.slot == slot:
             return sent

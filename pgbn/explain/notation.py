@@ -19,7 +19,6 @@ from pgbn.network.connections import Source
 from pgbn.network.sumproduct import (
     ConstantArray,
     FirstRow,
-    HeardCount,
     LaterRows,
     LookedUp,
     NodeValue,
@@ -28,6 +27,7 @@ from pgbn.network.sumproduct import (
     OperationValue,
     PairMask,
     PreviousRow,
+    ReceivedCount,
     RuleCount,
     RuleExposure,
     SparseConstant,
@@ -635,7 +635,7 @@ def operand_formula(notation: Notation, operand: Operand, at: At) -> Formula:
     if isinstance(operand, LookedUp):
         return operand_formula(notation, operand.whole, _looked_up(notation, operand, at))
     node = notation.network.nodes[operand.name]
-    if isinstance(operand, HeardCount):
+    if isinstance(operand, ReceivedCount):
         return notation.count(operand.name, at)
     if isinstance(operand, RuleCount):
         return notation.computed_count(node, operand.slot, at)

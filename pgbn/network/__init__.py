@@ -1,4 +1,4 @@
-"""What a network means: the checked graph, who hears what, the steps of a sweep and their order."""
+"""What a network means: the checked graph, the evidence of each node, and the steps of a sweep."""
 
 from pgbn.network import serialise as serialise
 from pgbn.network.network import Network

@@ -1,6 +1,6 @@
-"""Connections: which rule joins each slot to what stands in it, and who hears of whom.
+"""Connections: which rule connects each slot to the nodes in it, and who receives from whom.
 
-What no step could carry out is refused here, before any exposure is worked out.
+A network that no step could carry out is rejected here, before any exposure is derived.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ from pgbn.nodes.rules.registry import (
 )
 from pgbn.nodes.rules.types import DrawRule, EvidenceRule, names_read
 
-# ---- linear predictors: slots that hear a quadratic form ----------------------------------------
+# ---- linear predictors: slots that receive a quadratic form -------------------------------------
 #
 # A cell of a child with the predictor ψ = Σ_d g_d x_d + rest has the likelihood exp(κψ − ½ωψ²).
-# What the vector x hears of all cells is exp(bᵀx − ½xᵀAx) with A = Σ ω g gᵀ and b = Σ (κ − ω·rest)
-# g: its entries depend on each other along the dims that the predictor sums over, and are drawn
-# jointly.
+# The vector x receives exp(bᵀx − ½xᵀAx) from all cells, with A = Σ ω g gᵀ and
+# b = Σ (κ − ω·rest) g. Its entries depend on each other along the dims that the predictor sums
+# over, and are drawn jointly.
 
 
 def check_linear(
@@ -42,15 +42,15 @@ def check_linear(
     hearing: Collection[str],
     suggest_remedy: Callable[[str], str],
 ) -> None:
-    """Refuse what is not linear in each of the nodes that hear of a slot."""
+    """Reject a slot that is not linear in each of the nodes which receive its evidence."""
 
-    def refuse(reason: str, remedy: str) -> MissingRuleError:
+    def reject(reason: str, remedy: str) -> MissingRuleError:
         return MissingRuleError(f"{node.name}: {slot} = {getattr(node, slot)}: {reason}; {remedy}")
 
     if polynomial.along is not None:
-        raise refuse(
+        raise reject(
             "a Shift has no joint update in a linear predictor",
-            "give the row before as a known array: pgbn.Constant(…) @ a node",
+            "give the row before as a fixed array: pgbn.Constant(…) @ a node",
         )
     seen: dict[str, Factor] = {}
     for term in polynomial.terms:
@@ -58,28 +58,29 @@ def check_linear(
         names = [factor.name for factor in own]
         for factor in own:
             if names.count(factor.name) > 1:
-                raise refuse(
+                raise reject(
                     f"{factor.name} stands twice in a product, which is not linear in it",
                     f"use it once, or use another node in one place{suggest_remedy(factor.name)}",
                 )
             if factor.lookups:
-                raise refuse(
+                raise reject(
                     f"{factor.name} is read through {factor.lookups[0].name}",
-                    "multiply by a known array of zeros and ones in place of it: "
+                    "multiply by a fixed array of zeros and ones instead: "
                     f"pgbn.Constant(…) @ {factor.name}",
                 )
             if seen.setdefault(factor.name, factor).dims != factor.dims:
-                raise refuse(
+                raise reject(
                     f"{factor.name} stands there with different dims",
                     f"use another node in one place{suggest_remedy(factor.name)}",
                 )
         if any(factor.relation is not None for factor in term.factors):
-            raise refuse("pairs have no joint update", "use a known array of zeros and ones")
+            raise reject("pairs have no joint update", "use a fixed array of zeros and ones")
 
 
 def joint_dims(node: Node, sources: Iterable[Source]) -> tuple[str, ...]:
-    """The dims of a node, by its own names, along which it is drawn jointly: those that a linear
-    predictor with it sums over."""
+    """The dims along which a node is drawn jointly, by its own names.
+
+    They are the dims that a linear predictor with the node sums over."""
     summed = {
         source.own[dim]
         for source in sources
@@ -109,9 +110,9 @@ class Source:
         return dict(zip(self.factor.dims, self.factor.own_dims, strict=True))
 
     def dims_of(self, dims: Iterable[str]) -> set[str]:
-        """The parent's own dims along which something varies that it hears through this source,
-        and that has these dims of the child. Of what is read through categories, each entry hears
-        as often as it is named."""
+        """The parent's own dims along which evidence with these dims of the child varies.
+
+        An entry that is read through categories receives evidence each time that it is named."""
         through = {dim for lookup in self.factor.lookups for dim in lookup.dims}
         looked = {lookup.dim for lookup in self.factor.lookups}
         return looked | ({self.own[dim] for dim in dims} - through)
@@ -126,13 +127,16 @@ class Source:
 class Connections:
     """The rules and sources of a network; ``nodes`` in topological order, parents first.
 
-    ``polynomials`` are the normal forms of all slots, ``rules`` the evidence rules of the slots
-    that hold something latent, and ``sources`` what every latent node hears from. The latent nodes
-    ``held`` have given values: they hear nothing, and stand in slots as constants do. Unless
-    ``above``, what stands in their own slots is left out. Nodes ``by_density`` are drawn by kernels
-    from log densities: they hear nothing, and hold their ``children``. What is drawn by such a
-    kernel, or from its own value, is ``uncollapsed``: it cannot be integrated out. Nodes
-    ``sequential`` are drawn one entry after another.
+    - ``polynomials`` are the normal forms of all slots.
+    - ``rules`` are the evidence rules of the slots that contain latent nodes.
+    - ``sources`` are the senders of the evidence of every latent node.
+    - The latent nodes ``held`` have given values: they receive nothing, and slots read them as
+      constants. Unless ``above``, the nodes in their own slots are omitted.
+    - Nodes ``by_density`` are drawn by kernels from log densities, given their ``children``: they
+      receive nothing.
+    - Nodes drawn by such a kernel, or from their own value, are ``uncollapsed``: they cannot be
+      integrated out.
+    - Nodes ``sequential`` are drawn one entry after another.
     """
 
     def __init__(
@@ -167,7 +171,7 @@ class Connections:
         self.sequential = find_sequential(self)
 
     def time_dim(self, name: str) -> str | None:
-        """The dim along which a node depends on its own row before, if it does."""
+        """The dim along which a node depends on its own earlier rows, or None."""
         slots = [slot for slot in self.nodes[name].slots() if (name, slot) in self.polynomials]
         return next((a for slot in slots if (a := self.polynomials[name, slot].along)), None)
 
@@ -184,7 +188,7 @@ class Connections:
         ]
 
     def rules_of(self, node: Node) -> dict[str, EvidenceRule]:
-        """The rules by which a node informs what stands in its slots."""
+        """The rules by which a node informs the nodes in its slots."""
         return {s: self.rules[node.name, s] for s in node.slots() if (node.name, s) in self.rules}
 
     @cached_property
@@ -222,9 +226,9 @@ class Connections:
         if polynomial.along is not None and node.name in self.uncollapsed and not finite:
             row, kind = f"{node.name}_{polynomial.along}", type(node).__name__
             raise MissingRuleError(
-                f"{node.name} is drawn by a kernel that begins from its value, or holds what "
+                f"{node.name} is drawn by a kernel that begins from its value, or fixes what "
                 f"depends on it, but {slot} holds a Shift, and the rows of a chain are drawn "
-                "one after another; leave the kernel out, or make every row a node: "
+                "one after another; remove the kernel, or make every row a node: "
                 f"{row}2 = {kind}('{row}2', …, {slot}={row}1), {row}3 = …"
             )
         if not latent and (polynomial.along is None or node.name in self.held):
@@ -237,7 +241,7 @@ class Connections:
                 found = find_evidence(node, slot, parent)
             if rule is not None and found is not rule:
                 raise MissingRuleError(
-                    f"{node.name}: {slot} mixes {', '.join(p.name for p in latent)}, which hear "
+                    f"{node.name}: {slot} mixes {', '.join(p.name for p in latent)}, which receive "
                     "different kinds of evidence; a product of them has no conjugate update"
                 )
             rule = found
@@ -272,7 +276,7 @@ class Connections:
     def _check_rule(
         self, node: Node, slot: str, rule: EvidenceRule, polynomial: Polynomial
     ) -> None:
-        """Refuse what no step could carry out."""
+        """Reject a slot that no step could carry out."""
         names = rule.count_reads + rule.exposure_reads
         if isinstance(node, Observed) and "count" in names and find_link(node) is None:
             kind = type(node).__name__
@@ -281,7 +285,7 @@ class Connections:
                 f"counts; read 'value', or register pgbn.counts_are_data({kind}, ...) or a "
                 f"@pgbn.link_rule({kind}, ...)"
             )
-        finite = isinstance(node, Latent) and node.finite  # its rows tell each other nothing upward
+        finite = isinstance(node, Latent) and node.finite  # its rows send each other nothing
         known = rule.relation == "held" and isinstance(rule.exposure, (int, float))
         passed = callable(rule.exposure) or rule.drawn is not None or known
         chained = rule.is_random and (passed or finite)
@@ -289,7 +293,7 @@ class Connections:
             held = rule.relation == "held" and rule.exposure == "value"
             row, kind = f"{node.name}_{polynomial.along}", type(node).__name__
             one = (
-                f". Here a row would hear the value of the next one, so that each must be drawn "
+                f". Here a row would receive the value of the next one, so each must be drawn "
                 "given the row before and the row after it, and no two at once: make every row a "
                 f"node, {row}2 = pgbn.{kind}('{row}2', …, {slot}={row}1), {row}3 = …"
             )
@@ -302,19 +306,21 @@ class Connections:
         if finite and polynomial.lags not in ((), (1,)):
             raise MissingRuleError(
                 f"{node.name}: {slot} reads {node.name} {polynomial.lags[-1]} rows before, but "
-                "hidden states are filtered given the row before; leave lag= out, or let the "
+                "hidden states are filtered given the row before; remove lag=, or let the "
                 "states be pairs of states: over= of size K², a move from (k, l) to (l, m)"
             )
         handed_on = rule.count == "count" and isinstance(node, Latent)
         if handed_on and rule.kind == "poisson" and not polynomial.is_plain:
             raise MissingRuleError(
-                f"{node.name}: {slot} is a sum ({getattr(node, slot)}), and counts that are handed "
-                "on as they are cannot be shared out; use a single node or product"
+                f"{node.name}: {slot} is a sum ({getattr(node, slot)}), and counts that are passed "
+                "on unchanged cannot be shared out; use a single node or product"
             )
 
     def _check_drawn(self, node: Node) -> None:
-        """Refuse two draws that depend on each other's slot. Each rule draws on its own: once the
-        one slot is redrawn given its own draw, the other draw belongs to an old value."""
+        """Reject two draws that depend on each other's slot.
+
+        Each rule draws independently. When one slot is redrawn given its own draw, the other draw
+        belongs to an old value."""
         rules = self.rules_of(node)
         reads = {slot: rule.count_reads for slot, rule in rules.items() if rule.is_random}
         link = find_link(node)
@@ -326,7 +332,7 @@ class Connections:
                 raise MissingRuleError(
                     f"{node.name}: the rules of {type(node).__name__} for {one!r} and {other!r} "
                     "both draw, and each reads the slot of the other, so that no order of the draws"
-                    " is right; make what they draw a node of its own, or the counts of a "
+                    " is right; make what they draw a separate node, or the counts of a "
                     f"link_rule, or make {one} or {other} a number"
                 )
 
@@ -346,11 +352,11 @@ class Connections:
 
 
 def _check_named_slots(kind: type[Node]) -> None:
-    """Refuse a type that says something about a slot which it has not."""
+    """Reject a type whose attributes name a slot that it does not have."""
     for attribute in ("positive_slots", "zero_with", "real_slots"):
         for slot in getattr(kind, attribute):
             if slot not in kind.slots():
                 raise NetworkError(
-                    f"{kind.__name__}.{attribute} names {slot!r}, which is no slot; its slots are "
-                    f"{', '.join(kind.slots())}"
+                    f"{kind.__name__}.{attribute} names {slot!r}, which is not a slot; its slots "
+                    f"are {', '.join(kind.slots())}"
                 )

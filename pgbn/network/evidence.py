@@ -1,6 +1,6 @@
 """Exposures: how much each count was exposed to the value that it is evidence about.
 
-Worked out from the graph as sums of products with known dims, before any array exists.
+They are derived from the graph as sums of products with given dims, before any array exists.
 """
 
 from __future__ import annotations
@@ -9,13 +9,13 @@ from collections.abc import Iterable
 
 from pgbn.network.connections import Connections, Source
 from pgbn.network.sumproduct import (
-    HeardCount,
     LookedUp,
     NodeValue,
     Operand,
     OperationPart,
     OtherEntries,
     OtherLookedUp,
+    ReceivedCount,
     RuleCount,
     RuleExposure,
     SumProduct,
@@ -29,14 +29,14 @@ from pgbn.nodes.base import Node
 
 
 class Exposures:
-    """The evidence that every latent node will hear."""
+    """The exposures that every latent node will receive."""
 
     def __init__(self, connections: Connections) -> None:
         self.connections = connections
-        self._received: dict[Source, tuple[SumProduct, ...]] = {}  # what was worked out before
+        self._received: dict[Source, tuple[SumProduct, ...]] = {}  # a cache
 
     def received(self, name: str) -> tuple[SumProduct, ...]:
-        """The exposure that a latent node hears, one sum of products for each source."""
+        """The exposure that a latent node receives, one sum of products for each source."""
         return tuple(
             product
             for source in self.connections.sources[name]
@@ -53,12 +53,13 @@ class Exposures:
         }
 
     def varies_over_simplex(self, name: str) -> bool:
-        """Whether a node that sums to one hears an exposure that is not the same for all entries:
-        then it is drawn with pseudo-counts that complete it, see `Wiring.completed`."""
+        """Whether a node that sums to one receives an exposure that varies between its entries.
+
+        It is then drawn with pseudo-counts that complete it, see `Wiring.completed`."""
         return not self.received_dims(name).isdisjoint(self.connections.nodes[name].sums_over)
 
     def passed_back_dims(self, child: Node, slot: str) -> set[str]:
-        """The dims along which the exposure varies that a row passes to the row before."""
+        """The dims of the exposure that a row sends to the row before."""
         polynomial = self.connections.polynomials[child.name, slot]
         return self._time_dims(child, polynomial, set(self.rule_dims(child, slot)))
 
@@ -70,7 +71,7 @@ class Exposures:
 
     def _source_exposure(self, source: Source) -> tuple[SumProduct, ...]:
         rule, child, term = source.rule, source.child, source.term
-        others = tuple(_beside(source, f) for f in term.factors if f is not source.factor)
+        others = tuple(_other_factor(source, f) for f in term.factors if f is not source.factor)
         over = self._over(source)
         if isinstance(rule.exposure, (int, float)):
             coefficient = term.coefficient * rule.exposure
@@ -85,7 +86,7 @@ class Exposures:
         """The count that comes through one source and is computed when it is read."""
         rule, child, over = source.rule, source.child, self._over(source)
         if rule.count == "count":
-            own: Operand = HeardCount(name=child.name, dims=child.axes)
+            own: Operand = ReceivedCount(name=child.name, dims=child.axes)
             return (reduce_product(1.0, (own,), over),)
         if isinstance(rule.count, str):
             return self.named_sum(rule.count, child, over)
@@ -125,18 +126,18 @@ class Exposures:
         return tuple(dim for dim in every if dim not in source.factor.dims)
 
     def rule_operand(self, child: Node, slot: str, phase: str = "", lag: int = 1) -> Operand:
-        """The exposure that ``child`` passes to ``slot``, before it is spread over factors."""
+        """The exposure that ``child`` sends to ``slot``, before it is spread over factors."""
         dims = self.rule_dims(child, slot)
         if self.connections.polynomials[child.name, slot].along is not None:
             return TimeExposure(name=child.name, dims=dims, slot=slot, phase=phase, lag=lag)
         return RuleExposure(name=child.name, dims=dims, slot=slot)
 
     def rule_dims(self, child: Node, slot: str) -> tuple[str, ...]:
-        """The dims of the exposure that ``child`` passes to ``slot``."""
+        """The dims of the exposure that ``child`` sends to ``slot``."""
         rule = self.connections.rules[child.name, slot]
         polynomial = self.connections.polynomials[child.name, slot]
         if rule.drawn is not None:
-            return tuple(rule.drawn(child))  # also in time: what a row passes back is not in it
+            return tuple(rule.drawn(child))  # also in time: without what a row passes back
         dims: set[str] = {polynomial.along} if polynomial.along else set()
         dims |= self._named_dims(child, rule.exposure_reads)
         if polynomial.along is not None:
@@ -144,7 +145,7 @@ class Exposures:
         return tuple(dim for dim in child.axes if dim in dims)
 
     def _named_dims(self, child: Node, names: Iterable[str]) -> set[str]:
-        """The dims of what a rule of ``child`` makes from the named quantities."""
+        """The dims of the result that a rule of ``child`` makes from the named quantities."""
         dims: set[str] = set()
         for name in names:
             if name == "exposure":
@@ -156,7 +157,7 @@ class Exposures:
         return dims
 
     def _time_dims(self, child: Node, polynomial: Polynomial, dims: set[str]) -> set[str]:
-        """What the rows of a node in time add to the dims of each other's exposure."""
+        """The dims that the rows of a node in time add to the exposure of each other."""
         added: set[str] = set()
         for _ in child.axes:
             base = Operand(name=child.name, dims=tuple(dims | added))
@@ -172,15 +173,15 @@ class Exposures:
         return added
 
     def slot_dims(self, node: Node, slot: str) -> set[str]:
-        """The dims that a slot's value really has."""
+        """The dims along which a slot's value varies."""
         terms = self.connections.polynomials[node.name, slot].terms
         dims = {dim for term in terms for dim in term.dims if dim not in term.contracted}
         along = self.connections.polynomials[node.name, slot].along
         return dims | ({along} if along else set())
 
 
-def _beside(source: Source, factor: Factor) -> Operand:
-    """A factor that stands beside another in a term: of the same node, other entries of it."""
+def _other_factor(source: Source, factor: Factor) -> Operand:
+    """Another factor of a term. If it is the same node, it reads other entries of it."""
     mine, its = source.factor.through, factor.through
     if mine is not None and its is not None and mine.operation is its.operation:
         return OperationPart(name=factor.name, dims=())

@@ -4,7 +4,7 @@ A layer is a slot of the form loadings · scores: one product of two nodes, summ
 
     child[…, v] ← Σ_k loadings[v, k] scores[…, k].
 
-Above the data stands a first layer, above its scores the next, and so on.
+The first layer is above the data, the next is above the scores of the first, and so on.
 """
 
 from __future__ import annotations
@@ -26,8 +26,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Layer:
-    """The names of the two nodes of a layer, and the dim that is summed over, as the scores call
-    it."""
+    """The names of the two nodes of a layer, and the scores' name of the dim that is summed."""
 
     scores: str
     loadings: str
@@ -53,7 +52,7 @@ def _layer_of(network: Network, child: Node) -> Layer | None:
 
 
 def _read(network: Network, child: Node, polynomial: Polynomial) -> Layer | None:
-    """The layer that a slot is, if it is one."""
+    """The layer of a slot, or None if it has another form."""
     term = polynomial.terms[0]
     if len(polynomial.terms) != 1 or polynomial.along is not None:
         return None
@@ -67,8 +66,9 @@ def _read(network: Network, child: Node, polynomial: Polynomial) -> Layer | None
 
 
 def likeness(child: Node, factor: Factor) -> tuple[bool, bool]:
-    """How like loadings a factor of a slot of ``child`` is: they are proportions over a dim of the
-    child, or else have its last dim."""
+    """How similar a factor of a slot of ``child`` is to loadings.
+
+    Loadings are proportions over a dim of the child, or have its last dim."""
     summed = bool(factor.simplex) and set(factor.simplex) <= set(child.axes)
     return summed, not {*child.axes[-1:]}.isdisjoint(factor.dims)
 
@@ -77,17 +77,19 @@ def likeness(child: Node, factor: Factor) -> tuple[bool, bool]:
 #
 # The units of a network's top layer, found by comparing it with one that has a unit more.
 #
-#     network of widths (K_1, …, K_T)   beside   network of widths (K_1, …, K_T + 1)
+#     network of widths (K_1, …, K_T)   and   network of widths (K_1, …, K_T + 1)
 #
-# What differs belongs to the layer: the dims that are longer, and the nodes that are divided by
-# the number of units, as γ0 in r_k ~ Gam(γ0 / K_T, c0). Which nodes have the dims, and what they
-# are to each other, the graph says. So any function from widths to networks can be grown.
+# The differences belong to the layer: the dims that are longer, and the nodes that are divided by
+# the number of units, as γ0 in r_k ~ Gam(γ0 / K_T, c0). The graph says which nodes have the dims,
+# and how they depend on each other. So any function from widths to networks can be grown.
 
 
 @dataclass(frozen=True)
 class Units:
-    """The units of a layer: the ``dims`` that count them (several, where a node has them twice),
-    and the ``masses``, nodes that the units share, so that each has a part of 1/K_T."""
+    """The units of a layer: the ``dims`` that count them, and the ``masses``.
+
+    There are several dims if a node has the units twice. Masses are nodes that the units share, so
+    that each has a part of 1/K_T."""
 
     dims: tuple[str, ...]
     masses: tuple[str, ...]
@@ -98,17 +100,18 @@ class Units:
         return self.dims[0]
 
     def among(self, dims: Iterable[str]) -> bool:
-        """Whether some dims have one of theirs."""
+        """Whether ``dims`` contain one of the dims of the units."""
         return not set(self.dims).isdisjoint(dims)
 
 
 def compare(network: Network, wider: Network, width: int) -> Units:
-    """The units of the top layer of ``network``, which has ``width`` of them; ``wider`` has one
-    more, and is the same otherwise."""
+    """The units of the top layer of ``network``, which has ``width`` of them.
+
+    ``wider`` has one more, and is otherwise the same."""
     before = {node.name: (type(node), node.axes) for node in network}
     if before != {node.name: (type(node), node.axes) for node in wider}:
         raise NetworkError(
-            f"its nodes or their dims are others when the top layer has {width + 1} units instead "
+            f"its nodes or their dims differ when the top layer has {width + 1} units instead "
             f"of {width}; widths may change the sizes of dims only"
         )
     sizes = [(dim, network.sizes.get(dim), wider.sizes.get(dim)) for dim in network.dims]
@@ -116,7 +119,7 @@ def compare(network: Network, wider: Network, width: int) -> Units:
     for dim, old, new in changed:
         if (old, new) != (width, width + 1):
             raise NetworkError(
-                f"the dim {dim!r} has {old} entries where the top layer is to have {width} units, "
+                f"the dim {dim!r} has {old} entries when the top layer has {width} units, "
                 f"and {new} for {width + 1}; give it the width of the layer in sizes="
             )
     if not changed:
@@ -129,7 +132,7 @@ def compare(network: Network, wider: Network, width: int) -> Units:
 
 
 def _tied(network: Network, dims: list[str]) -> tuple[str, ...]:
-    """Some dims, and those that are as long because a slot calls one by the name of the other."""
+    """The given dims, and those of the same length because a slot renames one to the other."""
     pairs = [
         {here, own}
         for polynomial in network.wiring.polynomials.values()
@@ -144,7 +147,7 @@ def _tied(network: Network, dims: list[str]) -> tuple[str, ...]:
 
 
 def _masses(network: Network, wider: Network, dims: tuple[str, ...], width: int) -> tuple[str, ...]:
-    """The nodes without the units that stand in a term whose coefficient goes as 1/K."""
+    """The nodes without the units in a term whose coefficient is proportional to 1/K."""
     found: dict[str, None] = {}
     for key, polynomial in network.wiring.polynomials.items():
         others = wider.wiring.polynomials[key].terms
@@ -159,8 +162,9 @@ def _masses(network: Network, wider: Network, dims: tuple[str, ...], width: int)
 
 
 def summed_nodes(network: Network, units: Units) -> tuple[list[str], list[str]]:
-    """The scores and the loadings of a layer: the nodes of products that are summed over its
-    units. Loadings have the dim that the sum is for, scores do not."""
+    """The scores and the loadings of a layer: the nodes of products summed over its units.
+
+    Loadings have the dim of the result of the sum, scores do not."""
     scores: dict[str, None] = {}
     loadings: dict[str, None] = {}
     for (name, _), polynomial in network.wiring.polynomials.items():

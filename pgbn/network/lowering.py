@@ -52,7 +52,7 @@ def lower(node: Node, slot: str) -> Polynomial:
     for term in terms:
         walk.check(term)
     if not terms:
-        if slot in node.real_slots or _is_default(node, slot):  # or not given, and not needed
+        if slot in node.real_slots or _is_default(node, slot):  # or it is not given, and not needed
             return Polynomial((Term(0.0, ()),))
         raise walk.error(f"is zero; give a positive number or a node{walk.or_allow()}")
     if walk.along is not None and all(term.phase == LATER for term in terms):
@@ -63,8 +63,8 @@ def lower(node: Node, slot: str) -> Polynomial:
     through = next((f.through for term in terms for f in term.factors if f.through), None)
     if walk.along is not None and through is not None:
         raise walk.error(
-            f"{through.operation.edge} is evaluated by itself and stands beside a Shift; put it "
-            "into a node of its own, as the shape of a Gamma that stands here, or define expand()"
+            f"{through.operation.edge} is evaluated by itself and stands next to a Shift; put it "
+            "into a separate node, as the shape of a Gamma that stands here, or define expand()"
         )
     return Polynomial(tuple(terms), walk.along)
 
@@ -79,9 +79,9 @@ def _is_default(node: Node, slot: str) -> bool:
 class Walk:
     """One walk over the expression of one slot, whose value may have the dims ``out``.
 
-    ``along`` is the dim of the Shift that was met, if there is one; ``inside`` the lag of the one
-    that the walk is inside of, where Self() stands for an earlier row, or 0; ``nodes`` are those
-    that were met, by name.
+    ``along`` is the dim of the Shift in the expression, or None. ``inside`` is the lag of the Shift
+    that the walk is inside of, or 0; inside, Self() is an earlier row. ``nodes`` are the nodes
+    found so far, by name.
     """
 
     def __init__(self, node: Node, slot: str, inside: int = 0) -> None:
@@ -91,11 +91,11 @@ class Walk:
         self.inside = inside
 
     def error(self, message: str) -> NetworkError:
-        """A complaint about the slot."""
+        """An error about the slot."""
         return NetworkError(f"{self.node.name}: {self.slot}: {message}")
 
     def or_allow(self) -> str:
-        """How the author of a node type lets a slot be 0 or negative."""
+        """How the author of a node type allows a slot to be 0 or negative."""
         allow = f", or let {type(self.node).__name__} allow it: real_slots = ({self.slot!r},)"
         return allow if is_own(type(self.node)) else ""
 
@@ -129,11 +129,11 @@ class Walk:
         if sparse and real:
             raise self.error(
                 f"a sparse constant {sparse[0].dims} stands where values may be negative; give the "
-                "whole array there: pgbn.Constant(W.toarray(), dims=…)"
+                "dense array there: pgbn.Constant(W.toarray(), dims=…)"
             )
         if sparse and term.phase == LATER:
             raise self.error(
-                f"a sparse constant {sparse[0].dims} stands beside Self(); in time give the whole "
+                f"a sparse constant {sparse[0].dims} stands next to Self(); in time give the dense "
                 "array: pgbn.Constant(W.toarray(), dims=…)"
             )
 
@@ -149,8 +149,10 @@ def expand(expression: Expression, walk: Walk) -> list[Term]:
 
 @expand.register
 def expand_edge(edge: Edge, walk: Walk) -> list[Term]:
-    """The terms of the expression that it stands for. What is evaluated by itself is linear in each
-    operand: a term for every choice of one term of each."""
+    """The terms of the expansion of an edge.
+
+    An edge that is evaluated by itself is linear in each operand. It has a term for every choice of
+    one term of each operand."""
     if not edge.is_evaluated:
         return expand(edge.expanded, walk)
     each = [_operands(walk, edge, slot) for slot in edge.slots()]
@@ -160,17 +162,18 @@ def expand_edge(edge: Edge, walk: Walk) -> list[Term]:
 
 
 def _operands(walk: Walk, edge: Edge, slot: str) -> list[tuple[float, Factor]]:
-    """The summands of an operand, each a coefficient and a factor, with the same dims in the same
-    order: an edge tells dims by their place."""
+    """The summands of an operand, each a coefficient and a factor.
+
+    All have the same dims in the same order: an edge identifies dims by their position."""
     terms = [_operand(walk, edge, slot, term) for term in expand(getattr(edge, slot), walk)]
     wanted = max((factor.dims for _, factor in terms), key=len)
     for _, factor in terms:
         if set(factor.dims) != set(wanted):
             raise walk.error(
-                f"{edge}: {slot} = {getattr(edge, slot)} adds what has the dims {list(wanted)} to "
-                f"{factor.name}, which has {list(factor.dims)}, and the edge is evaluated for each "
-                "summand alone; give all of them the same dims (a number as "
-                "pgbn.Constant(np.full(…), dims=…)), or add this one to what comes out of the edge"
+                f"{edge}: {slot} = {getattr(edge, slot)} adds a term with the dims {list(wanted)} "
+                f"to {factor.name}, which has {list(factor.dims)}, and the edge is evaluated for "
+                "each summand alone; give all of them the same dims (a number as "
+                "pgbn.Constant(np.full(…), dims=…)), or add this one to the result of the edge"
             )
     return [(coefficient, _in_order(factor, wanted)) for coefficient, factor in terms]
 
@@ -192,12 +195,12 @@ def _operand(walk: Walk, edge: Edge, slot: str, term: Term) -> tuple[float, Fact
     if not plain or factor.lookups or factor.is_sparse or factor.relation or factor.previous:
         raise walk.error(
             f"{what}: an edge that is evaluated by itself takes nodes, arrays and sums of these; "
-            "multiply, sum and index what comes out of it instead, or define expand(self)"
+            "multiply, sum and index its result instead, or define expand(self)"
         )
     if factor.real:
         raise walk.error(
-            f"{what} may be negative, and counts are shared out among what is not; give the edge "
-            "positive nodes and arrays"
+            f"{what} may be negative, and counts are shared out among positive terms only; give "
+            "the edge positive nodes and arrays"
         )
     if factor.is_node and not factor.dims:
         raise walk.error(f"{what} has no dims; multiply the edge by it instead: {slot} * edge")
@@ -205,8 +208,9 @@ def _operand(walk: Walk, edge: Edge, slot: str, term: Term) -> tuple[float, Fact
 
 
 def _term(walk: Walk, edge: Edge, choice: tuple[tuple[float, Factor], ...]) -> Term:
-    """A term of an evaluated edge: every node in it is read through the operation, and each of its
-    entries may matter everywhere. Of arrays alone, the value is an array too."""
+    """A term of an evaluated edge, whose nodes are read through the operation.
+
+    Each entry of a node may matter in every cell. The value of arrays alone is an array too."""
     operands = dict(zip(edge.slots(), (factor for _, factor in choice), strict=True))
     nodes = {slot: factor for slot, factor in operands.items() if factor.own_dims}
     own = {slot: factor.dims for slot, factor in operands.items()}
@@ -237,7 +241,7 @@ def _known(walk: Walk, edge: Edge, operands: dict[str, Factor], dims: tuple[str,
     array = np.asarray(found, np.float64)
     if array.ndim != 1 + len(dims) or not np.isfinite(array).all() or (array < 0).any():
         raise walk.error(
-            f"{edge}: evaluate() returned {found!r:.60} for the known summands; return an array of "
+            f"{edge}: evaluate() returned {found!r:.60} for the fixed summands; return an array of "
             f"numbers of at least 0, replicates first, then {', '.join(dims)}"
         )
     return Factor("constant", dims, constant=array[0])
@@ -248,8 +252,9 @@ def _known(walk: Walk, edge: Edge, operands: dict[str, Factor], dims: tuple[str,
 
 @expand.register
 def expand_index(index: Index, walk: Walk) -> list[Term]:
-    """The terms, whose factors with an indexed dim are read through its categories; what a hidden
-    choice reads is a sum over all that it might choose."""
+    """The terms; their factors with an indexed dim are read through its categories.
+
+    A hidden choice reads a sum over all possible choices."""
     chosen = tuple(each for each in index.by if isinstance(each, Categorical))
     known = tuple(each for each in index.by if isinstance(each, Categories))
     if chosen:
@@ -293,13 +298,13 @@ def _looked_up(walk: Walk, index: Index, term: Term, categories: Categories) -> 
 
 
 def _factor(walk: Walk, index: Index, factor: Factor, categories: Categories) -> Factor:
-    """A factor with the dims of the categories in the place of the dim that they are about."""
+    """A factor with the dims of the categories instead of the dim that they index."""
     if factor.previous:
-        raise walk.error(f"{index}: Self() cannot be indexed; index what is beside it")
+        raise walk.error(f"{index}: Self() cannot be indexed; index the other factors")
     if factor.through is not None:
         raise walk.error(
             f"{index}: {factor.through.operation.edge} is evaluated by itself and cannot be "
-            "indexed; let its evaluate() give the entries that are wanted"
+            "indexed; let its evaluate() return the entries that you need"
         )
     if factor.is_sparse:
         raise walk.error(f"{index}: index the sparse matrix itself: pgbn.Constant(W[rows], dims=…)")
@@ -323,7 +328,7 @@ def _factor(walk: Walk, index: Index, factor: Factor, categories: Categories) ->
 
 
 def _read_through(factor: Factor, dim: str, lookup: Lookup) -> Factor:
-    """A factor with the dims of a lookup in the place of ``dim``."""
+    """A factor with the dims of a lookup instead of ``dim``."""
     own = factor.own_dims or factor.dims
     pairs = [(each, each) for each in lookup.dims]
     pairs += [
@@ -391,8 +396,9 @@ def expand_sum(expression: Sum, walk: Walk) -> list[Term]:
 @expand.register(Product)
 @expand.register(Mix)
 def expand_product(expression: Product | Mix, walk: Walk) -> list[Term]:
-    """Products of terms, summed over the dims of a Mix. Where one part counts in the first rows
-    only, and another in later rows only, there is none."""
+    """Products of terms, summed over the dims of a Mix.
+
+    A product of a part for the first rows only and a part for later rows only is 0 and dropped."""
     terms = []
     for parts in product(*(expand(factor, walk) for factor in expression.factors)):
         _check_inner(walk, parts)
@@ -452,7 +458,7 @@ def _summed(walk: Walk, mix: Mix, parts: tuple[Term, ...]) -> tuple[str, ...]:
 
 @expand.register
 def expand_pairs(pairs: Pairs, walk: Walk) -> list[Term]:
-    """The terms times 1 at the pairs in the relation and 0 at the others."""
+    """The terms, multiplied by 1 at the pairs in the relation and by 0 at the others."""
     dims, terms = (pairs.first, pairs.second), []
     for term in expand(pairs.of, walk):
         missing = [dim for dim in dims if dim not in term.free]
@@ -498,7 +504,7 @@ def expand_rename(rename: Rename, walk: Walk) -> list[Term]:
 
 @expand.register
 def expand_shift(shift: Shift, walk: Walk) -> list[Term]:
-    """What counts in later rows, and the initial value, which counts in the first ones."""
+    """The terms of the later rows, and the initial value, which is that of the first rows."""
     if walk.inside:
         raise walk.error("a Shift inside a Shift")
     if shift.along not in walk.node.axes:
@@ -509,7 +515,7 @@ def expand_shift(shift: Shift, walk: Walk) -> list[Term]:
     own = [term for term in later if term.phase == LATER]
     others = [_earlier(walk, shift, term) for term in later if term.phase != LATER]
     initial = expand(shift.initial, walk)
-    if not own:  # no row depends on its own row before
+    if not own:  # no row depends on an earlier row of the node
         return others + [_only(term, shift, FIRST) for term in initial]
     if walk.along not in (None, shift.along):
         raise walk.error(
@@ -518,7 +524,7 @@ def expand_shift(shift: Shift, walk: Walk) -> list[Term]:
     if shift.along in walk.node.sums_over:
         raise walk.error(
             f"Shift along {shift.along!r}, but {walk.node.name} sums to one over that dim, so that "
-            "its rows are no steps in time; give it another dim for the time, such as "
+            "its rows are not steps in time; give it another dim for the time, such as "
             "dims='time', and shift along that"
         )
     walk.along = shift.along
@@ -533,12 +539,12 @@ def _only(term: Term, shift: Shift, when: str) -> Term:
 
 
 def _earlier(walk: Walk, shift: Shift, term: Term) -> Term:
-    """A term without Self(), its lag before."""
+    """A term without Self(), read ``shift.lag`` rows before."""
     if shift.along not in term.free:
         what = "number" if not term.factors else f"{term.free}"
         raise walk.error(
-            f"{shift} shifts what has no dim {shift.along!r} ({what}): every term of a Shift must "
-            f"contain Self(), or a node or an array that has {shift.along!r}; add the others "
+            f"{shift} shifts a term without dim {shift.along!r} ({what}): every term of a Shift "
+            f"must contain Self(), or a node or an array that has {shift.along!r}; add the others "
             "outside of it"
         )
     factors = tuple(

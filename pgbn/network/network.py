@@ -23,8 +23,9 @@ from pgbn.nodes.rules.registry import load_plugins
 
 
 def all_dims(nodes: Iterable[Node]) -> list[str]:
-    """The dims of some nodes, each once. They are shown as they are, in terminals and formulas, so
-    that what would command a terminal is no name."""
+    """The dims of some nodes, each once.
+
+    Terminals and formulas show them unchanged, so a name with control characters is rejected."""
     found = list(dict.fromkeys(dim for node in nodes for dim in node.axes))
     for dim in found:
         if printable(dim, one_line=True) != dim:
@@ -32,13 +33,13 @@ def all_dims(nodes: Iterable[Node]) -> list[str]:
     return found
 
 
-# ---- categories, and the arrays of numbers that are known of them -------------------------------
+# ---- categories, and their numbers if they are given --------------------------------------------
 
 Indexes = dict[str, NDArray[np.int64]]
 
 
 def find_categories(nodes: Iterable[Node]) -> dict[str, Categories]:
-    """The categories that stand in the slots of nodes, by name, checked against the nodes."""
+    """The categories in the slots of nodes, by name, checked against the nodes."""
     every = {node.name: node for node in nodes}
     dims = {dim for node in every.values() for dim in node.axes}
     found: dict[str, Categories] = {}
@@ -70,7 +71,7 @@ def find_categories(nodes: Iterable[Node]) -> dict[str, Categories]:
 
 
 def _categories_in(node: Node, slot: str) -> list[Categories]:
-    """The categories that stand in a slot; those in the slots of other nodes are theirs."""
+    """The categories in a slot, without those in the slots of other nodes."""
     return [each for each in leaves(getattr(node, slot)) if isinstance(each, Categories)]
 
 
@@ -81,8 +82,8 @@ def _same(one: Categories, other: Categories) -> bool:
     return alike and np.array_equal(one.values, other.values)
 
 
-def known_indexes(categories: Mapping[str, Categories], given: Mapping[str, Any]) -> Indexes:
-    """The numbers that were declared with the categories, or those ``given``, which come first."""
+def declared_indexes(categories: Mapping[str, Categories], given: Mapping[str, Any]) -> Indexes:
+    """The numbers declared with the categories; those ``given`` take precedence."""
     for name in given:
         if name not in categories:
             raise NetworkError(
@@ -102,10 +103,12 @@ class Network(NetworkMethods):
     """All nodes that the observed nodes depend on, checked when it is built.
 
     Invariants: names are unique, the graph has no cycle, the dims fit, and every latent node
-    has a conjugate update for the evidence that it hears. ``sizes`` gives the sizes of dims;
-    those of the data may be left out. The latent nodes ``held`` have values that are given when
-    it is run: they have no step, and the others are drawn given them; see `holding`. ``indexes``
-    are the numbers of its categories, which data bring otherwise.
+    has a conjugate update for the evidence that it receives.
+
+    ``sizes`` gives the sizes of dims; those of the data may be omitted. The latent nodes ``held``
+    have values that are given when the network is run. They have no step, and the others are drawn
+    given them; see `holding`. ``indexes`` are the numbers of its categories; otherwise they are
+    given with the data.
     """
 
     def __init__(
@@ -124,7 +127,7 @@ class Network(NetworkMethods):
             if not isinstance(node, Observed):
                 raise NetworkError(
                     f"Network(...): {node!r} is not an observed node; pass the data nodes, such as "
-                    "a pgbn.Poisson: what they depend on is found by itself"
+                    "a pgbn.Poisson: the nodes that they depend on are found automatically"
                 )
         try:
             self.declared: dict[str, Node] = _collect(observed)
@@ -144,7 +147,7 @@ class Network(NetworkMethods):
         self.held = tuple(name for name in self.latent if name in named)
         self.sizes = self._check_sizes({} if sizes is None else sizes)
         self.categories = find_categories(self.declared.values())
-        self.indexes: Indexes = known_indexes(self.categories, indexes or {})
+        self.indexes: Indexes = declared_indexes(self.categories, indexes or {})
         self.wiring = Wiring(self.nodes, self.held, self.above)
         for every in self.nodes.values():
             check_methods(every)
@@ -167,12 +170,12 @@ class Network(NetworkMethods):
 
     @property
     def free(self) -> list[str]:
-        """The names of the latent nodes that are drawn: those that are not held."""
+        """The names of the latent nodes that are drawn: those that are not given."""
         return [name for name in self.latent if name not in self.held]
 
     @property
     def left_out(self) -> tuple[str, ...]:
-        """The names of the nodes that matter only through given ones, and were left out."""
+        """The names of the omitted nodes: they matter only through given nodes."""
         return tuple(name for name in self.declared if name not in self.nodes)
 
     def _check_sizes(self, sizes: Mapping[str, int]) -> dict[str, int]:
@@ -186,7 +189,7 @@ class Network(NetworkMethods):
         return {dim: int(size) for dim, size in sizes.items()}
 
     def role(self, name: str) -> str:
-        """What a node is here: "observed", "given" or "latent"."""
+        """The role of a node in this network: "observed", "given" or "latent"."""
         if self[name].name in self.held:
             return "given"
         return "observed" if name in self.observed else "latent"
@@ -229,7 +232,7 @@ class Network(NetworkMethods):
         return self.schedule_with(None)
 
     def schedule_with(self, revise: Revise | None) -> Schedule:
-        """The schedule in which ``revise(wiring, step)`` stands for a step, see `steps_of`."""
+        """The schedule in which ``revise(wiring, step)`` replaces a step, see `steps_of`."""
         if revise is not None and not callable(revise):
             raise NetworkError(f"revise={revise!r:.60}: give a function of (wiring, step), or None")
         steps = steps_of(self.wiring, revise)
@@ -253,19 +256,20 @@ class Network(NetworkMethods):
         return self._with(indexes={**self.indexes, **indexes})
 
     def holding(self, *names: str, above: bool = True) -> Network:
-        """The same network with some latent nodes, beside those that are held already, held at
-        values that are given when it is run: ``net.holding("phi").chain(data, given={"phi": …})``,
-        which ``net.chain(data, given={"phi": …})`` does by itself.
+        """The same network with more latent nodes given, at values that are passed when it is run.
 
-        A given node has no step and reads as a constant. It cannot be integrated out: what would
-        be collapsed through it is refused, here and now. What stands in its slots hears of its
-        value where that has a closed form (the rate of a given Gamma does, its shape does not) and
-        is refused otherwise. With ``above=False``, whatever matters only through given nodes is
-        left out instead, see `left_out`.
+        ``net.chain(data, given={"phi": …})`` is short for
+        ``net.holding("phi").chain(data, given={"phi": …})``.
+
+        A given node has no step and is read as a constant. It cannot be integrated out: a network
+        that needs this is rejected at once. The nodes in its slots receive its value as evidence.
+        This needs a closed form, which the rate of a given Gamma has and its shape has not; the
+        network is rejected otherwise. With ``above=False``, the nodes that matter only through
+        given nodes are omitted instead, see `left_out`.
         """
         for name in names:
             if not isinstance(name, str):
-                raise NetworkError(f"holding: {name!r:.60} is no name; give names one by one")
+                raise NetworkError(f"holding: {name!r:.60} is not a name; give names one by one")
         held = dict.fromkeys((*self.held, *names))
         if self.order is None:
             return self._with(held=held, above=above)
@@ -287,7 +291,7 @@ class Network(NetworkMethods):
         return network_json(self, indent)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Network.from_json, (self.to_json(None),)  # rules hold functions: no pickles of them
+        return Network.from_json, (self.to_json(None),)  # functions of rules have no pickles
 
     def __deepcopy__(self, memo: object = None) -> Network:
         return self  # never changed
@@ -325,7 +329,7 @@ def _check_held(nodes: Mapping[str, Node], held: Iterable[str]) -> set[str]:
 
 
 def _collect(observed: Iterable[Observed], roots: Iterable[str] = ()) -> dict[str, Node]:
-    """Every node that the observed ones depend on, parents first; above ``roots`` none."""
+    """Every node that the observed ones depend on, parents first; none above ``roots``."""
     found: dict[str, Node] = {}
 
     def visit(node: Node) -> None:
@@ -350,7 +354,7 @@ def _collect(observed: Iterable[Observed], roots: Iterable[str] = ()) -> dict[st
 
 
 def leaves(expression: Expression) -> Iterator[Expression]:
-    """What an expression is made of, from left to right: nodes, constants and categories."""
+    """The nodes, constants and categories in an expression, from left to right."""
     if not expression._parts:
         yield expression
     for part in expression._parts:

@@ -1,7 +1,7 @@
-"""What a network offers of the packages above it: sampling, explaining, drawing.
+"""The methods of a network that other packages carry out: sampling, explaining, drawing.
 
-Here the arguments are checked, by their types; what is called trusts them. These methods are the
-only imports of packages above this one, each made when it is called.
+The arguments are checked here, by their types; the called functions trust them. Only these methods
+import packages above this one, each when it is called.
 """
 
 from __future__ import annotations
@@ -29,8 +29,9 @@ class ScheduleMethods:
     """The methods of `pgbn.network.schedule.Schedule` that other packages carry out."""
 
     def plot(self) -> Any:
-        """The freshness table as SVG: for every step, which values are current, stale, read
-        and drawn. Works for orders that the check refuses, too."""
+        """The freshness table as SVG: which values are current, stale, read and drawn in each step.
+
+        It also shows orders that the check rejects."""
         from pgbn.plot import plot_schedule
 
         return plot_schedule(cast("Schedule", self))
@@ -48,10 +49,10 @@ class NetworkMethods:
     ) -> dict[str, Any]:
         """A draw of all nodes from the joint distribution, each given its parents.
 
-        The nodes in ``given`` keep their values, and what depends on them follows. Nodes above a
-        given one are left out: given it, they have a posterior, which is what `sample` draws. Where
-        draws are given, of the dims (draw, …) or (chain, draw, …), the arrays that are returned
-        have these dims too: one draw of the others for each.
+        The nodes in ``given`` keep their values, and the nodes that depend on them are drawn given
+        these. Nodes above a given node are omitted, since they have a posterior given it, which
+        `sample` draws. ``given`` may be draws with the dims (draw, …) or (chain, draw, …). The
+        returned arrays then have these dims too, with one draw of the others for each.
         """
         from pgbn.engine.run.generate import generate_network
 
@@ -66,9 +67,10 @@ class NetworkMethods:
         threads: int | None = None,
         coords: Mapping[str, Any] | None = None,
     ) -> Draws:
-        """Draws of all nodes, the data too, from the joint distribution: (1, draws, *dims) each.
-        ``sizes`` are those of the dims that the network leaves open. In ArviZ they are the groups
-        prior and prior_predictive."""
+        """Draws of all nodes and the data from the joint distribution: (1, draws, *dims) each.
+
+        ``sizes`` gives the sizes of the dims that the network does not fix. In ArviZ the draws are
+        the groups prior and prior_predictive."""
         from pgbn.engine.run.forecast import prior_draws
 
         return prior_draws(self._network, draws, sizes or {}, seed, threads, coords)
@@ -86,26 +88,26 @@ class NetworkMethods:
     ) -> Chain:
         """A Markov chain at its beginning: `Chain.sweep` runs it.
 
-        ``init`` gives latent nodes their first values, the others are drawn from the prior;
-        ``chain`` tells chains with the same ``seed`` apart. ``layer1`` says how the counts of the
-        first layer φ·θ are drawn, all of them exact:
+        ``init`` gives latent nodes their first values; the others are drawn from the prior.
+        ``chain`` numbers the chains with the same ``seed``. ``layer1`` says how the counts of the
+        first layer φ·θ are drawn. All samplers are exact:
 
         - "blocked": given φ and θ, cell by cell;
         - "partial": given φ, with θ integrated out, token by token;
         - "collapsed": with φ and θ integrated out, token by token;
         - "composed": as "blocked", by the general rules instead of kernels (slow, to compare);
         - "general": the same for the first layer alone, with kernels elsewhere;
-        - "auto": "collapsed" where the network allows it, unless counts are so large that cells
+        - "auto": "collapsed" if the network allows it, unless counts are so large that cells
           are much cheaper than tokens.
 
         ``threads`` changes the speed, never the result; None is PGBN_THREADS or all cores.
-        ``executor`` stands for them, see `pgbn.samplers.Executor`.
+        ``executor`` runs the work instead of threads, see `pgbn.samplers.Executor`.
 
-        ``given`` holds latent nodes at values, as if they were data: ``{"phi": topics}``. The chain
+        ``given`` fixes latent nodes at values, as if they were data: ``{"phi": topics}``. The chain
         is that of `holding`: it draws the others from their posterior given these values, which
-        have no step. An array of the dims (draw, …) or (chain, draw, …), as `Draws` has them, are
-        n draws that are taken one after another: sweep s is run given number (s − 1) mod n. The
-        others then follow a target that moves with them; `infer` lets them settle for each.
+        have no step. An array with the dims (draw, …) or (chain, draw, …), as `Draws` has them,
+        contains n draws, which are used one after another: sweep s uses number (s − 1) mod n. The
+        target of the other nodes then changes in every sweep; `infer` runs several sweeps for each.
         """
         from pgbn.engine.run.chain import Chain
 
@@ -134,27 +136,29 @@ class NetworkMethods:
         minutes: float | None = 5.0,
         engine: str = "fast",
     ) -> Draws:
-        """Run chains and keep draws of the nodes in ``keep`` (if left out, all latent nodes that
-        are not given). Of data with missing cells, the imputed counts can be kept too; of
-        expressions, their values: ``keep={"theta": theta, "rate": phi @ theta}``. ``coords`` are
-        labels along dims, ``{"term": words}``, beside those that data frames and xarray bring.
+        """Run chains and keep draws of the nodes in ``keep``.
 
-        ``given`` holds latent nodes at values, or at draws one after another, see `chain`.
+        By default all latent nodes that are not given are kept. ``keep`` may also name data with
+        missing cells, whose imputed counts are kept, and expressions:
+        ``keep={"theta": theta, "rate": phi @ theta}``. ``coords`` are labels along dims,
+        ``{"term": words}``, in addition to those of data frames and xarray.
 
-        So many chains as ``parallel`` says run side by side, on ``threads`` that they share. With
-        ``save`` the run is kept in a folder: every ``minutes`` each chain writes its state and its
-        new draws, which then need no memory, and `pgbn.resume` goes on after a stop of any kind.
-        None of this changes a bit of the draws.
+        ``given`` fixes latent nodes at values, or at draws one after another, see `chain`.
 
-        ``callback`` gets a `pgbn.Event` after every sweep. Ctrl-C stops after the sweep: the draws
-        that were kept are returned (see `Draws.interrupted`), or `KeyboardInterrupt` is raised
-        if there are none. With ``save`` it is always raised, and says how to go on. SIGTERM and
-        SIGHUP do the same.
+        ``parallel`` chains run at the same time and share the ``threads``. With ``save`` the run is
+        kept in a folder: every ``minutes`` each chain writes its state and its new draws, which
+        then need no memory. `pgbn.resume` continues after a stop of any kind. The draws are
+        bit-identical with all these options.
+
+        ``callback`` receives a `pgbn.Event` after every sweep. Ctrl-C stops after the sweep: the
+        draws that were kept are returned (see `Draws.interrupted`), or `KeyboardInterrupt` is
+        raised if there are none. With ``save`` it is always raised, and says how to continue.
+        SIGTERM and SIGHUP do the same.
 
         ``engine="reference"`` draws from the same law in plain numpy (`pgbn.reference`), for small
-        data and where numba is not installed. It shows no progress, and its random numbers are
-        others. ``save``, ``executor``, ``threads``, ``parallel``, ``callback`` and ``layer1`` are
-        rejected with it.
+        data and without numba. It shows no progress, and its random numbers are different.
+        ``save``, ``executor``, ``threads``, ``parallel``, ``callback`` and ``layer1`` are rejected
+        with it.
         """
         if engine != "fast":
             from pgbn.reference_run import check_engine, sample_reference
@@ -189,27 +193,29 @@ class NetworkMethods:
         kernels: Flag = True,
         proportions: Flag = False,
     ) -> NewRows:
-        """The posterior of everything that belongs to new rows of the plate ``rows`` (the first
-        dim of the first data node if left out), given the nodes without it.
+        """The posterior of all nodes of new rows, given the nodes that all rows share.
 
-        ``given`` has the values of these: posterior means, one draw, or many draws (a dict of
-        arrays, or `Draws`), so that their uncertainty is in the answer. Of n draws, each is held
-        for its share of the ``samples``, after ``burn_in`` sweeps given the first and burn_in / n
-        given each further one. What only given nodes depend on is left out, and so is an observed
-        node without ``data``: it tells nothing, and `NewRows.to_draws` predicts it. Values in
-        ``given`` of nodes with the plate belong to other rows, and are not read.
+        ``rows`` is the dim of the rows, called the plate: by default the first dim of the first
+        data node.
 
-        Works for every network whose rows are independent given the rest; others are refused with
-        the reason. A row draws from streams keyed by the seed and its own data: it gets the same
-        bits alone, in any batch, in any order and on any number of threads. Rows are run in batches
-        of bounded memory, and sparse data stay sparse.
+        ``given`` has the values of the nodes without the plate: posterior means, one draw, or many
+        draws (a dict of arrays, or `Draws`). Many draws carry their uncertainty into the result.
+        Each of n draws serves for its share of the ``samples``, after ``burn_in`` sweeps given the
+        first and burn_in / n given each further one. Nodes that matter only through given nodes are
+        omitted. An observed node without ``data`` is omitted too, and `NewRows.to_draws` predicts
+        it. Values in ``given`` of nodes with the plate belong to other rows, and are not read.
 
-        The result has means and standard deviations of ``nodes`` (all with the plate if left out),
-        ``quantiles`` of these levels, and with ``keep="draws"`` all draws; with ``proportions``
-        also the moments of each row divided by its sum, θ_j / θ_·j. Where the rows are a
-        chain of gamma layers above Dirichlet loadings, and moments of layers are all that is asked
-        for (``nodes=["theta"]``), kernels made for it do the work; ``kernels=False`` leaves it to
-        the general rules, to compare.
+        The rows must be independent given the rest; other networks are rejected with the reason. A
+        row draws from streams keyed by the seed and its own data. Its result is bit-identical
+        alone, in any batch, in any order and on any number of threads. Rows are run in batches of
+        bounded memory, and sparse data stay sparse.
+
+        The result has means and standard deviations of ``nodes`` (by default all with the plate),
+        ``quantiles`` of these levels, and with ``keep="draws"`` all draws. With ``proportions`` it
+        also has the moments of each row divided by its sum, θ_j / θ_·j.
+
+        Special kernels compute moments of layers (``nodes=["theta"]``) in a chain of gamma layers
+        above Dirichlet loadings. ``kernels=False`` uses the general rules instead, to compare.
         """
         from pgbn.engine.rows.infer import infer_rows
 
@@ -221,11 +227,11 @@ class NetworkMethods:
         """The next ``steps`` rows of a network in time, one future for each posterior draw:
         θ_{T+1} given θ_T, and so on, with the data that follow from them.
 
-        ``draws`` (`Draws`, or a dict of arrays with the dims of draws) have the nodes in time,
-        whose last row is where the future begins, and the nodes without time that it depends on.
-        What has the dim of time but no recursion, such as a rate of its own for each step, is drawn
-        from its prior. The result has all nodes with that dim, the data too, and ``steps`` rows of
-        each.
+        ``draws`` (`Draws`, or a dict of arrays with the dims of draws) have the nodes in time, and
+        the nodes without time that these depend on. The future begins at the last row of the nodes
+        in time. A node with the dim of time but no recursion, such as a separate rate for each
+        step, is drawn from its prior. The result has ``steps`` rows of all nodes with that dim and
+        of the data.
         """
         from pgbn.engine.run.forecast import forecast_network
 
@@ -237,7 +243,7 @@ class NetworkMethods:
         """The model, its augmentation, every conditional: "text", "markdown", "latex" or "html".
 
         ``layer1`` is the sampler of the first layer that is explained, as in `chain`; "auto" is
-        the one that a chain takes for ordinary counts (`Chain.explain` knows the data). ``brief``
+        the one that a chain uses for ordinary counts (`Chain.explain` looks at the data). ``brief``
         gives the model and the sweep alone, without proofs. Notebooks show the formulas.
         """
         from pgbn.explain import explain
@@ -245,7 +251,7 @@ class NetworkMethods:
         return explain(self._network, format, layer1, brief)
 
     def augmented(self) -> nx.DiGraph:
-        """The graph with the drawn counts as nodes of their own."""
+        """The graph with the drawn counts as separate nodes."""
         from pgbn.explain import augmented
 
         return augmented(self._network)
@@ -264,8 +270,10 @@ class NetworkMethods:
         seed: Seed = 0,
         sweeps: Replicates = 300,
     ) -> Any:
-        """One sweep on tiny ``data`` as a page with a slider: what flows up and down, what is
-        stale, every equation with its numbers. ``order``, which is not checked, runs beside it."""
+        """One sweep on tiny ``data`` as a page with a slider.
+
+        It shows what is sent up and down, what is stale, and every equation with its numbers.
+        ``order`` is a second order of the steps, which is not checked, to compare."""
         from pgbn.plot import animate
 
         return animate(self._network, data, order, seed, sweeps)

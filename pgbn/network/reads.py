@@ -10,13 +10,13 @@ from pgbn.network.connections import Connections, Source
 from pgbn.network.evidence import Exposures
 from pgbn.network.sumproduct import (
     ConstantArray,
-    HeardCount,
     LookedUp,
     NodeValue,
     OperationPart,
     OperationValue,
     OtherEntries,
     OtherLookedUp,
+    ReceivedCount,
     RuleCount,
     RuleExposure,
     SumProduct,
@@ -30,7 +30,7 @@ from pgbn.nodes.rules.types import names_read
 
 
 def counts_name(node: str) -> str:
-    """What the drawn counts of a node are called, and the step that draws them."""
+    """The name of the drawn counts of a node, and of the step that draws them."""
     return f"counts({node})"
 
 
@@ -48,14 +48,16 @@ class CountsRead(Read):
 
 
 class OthersRead(Read):
-    """Other entries of a node than the one that hears of it, see
-    `pgbn.network.sequential_updates`."""
+    """Other entries of a node than the one that receives the evidence.
+
+    See `pgbn.network.sequential_updates`."""
 
 
 @dataclass(frozen=True)
 class CountDraw:
-    """A draw of counts: the ``slots`` that hear of it and the values ``received_by`` which they
-    are, the values that it is drawn ``given``, and the drawn ``counts`` that it starts from."""
+    """A draw of counts for ``slots``, received by the nodes ``received_by``.
+
+    It is drawn ``given`` these values, and starts from the drawn ``counts``."""
 
     slots: frozenset[str]
     received_by: frozenset[str]
@@ -64,7 +66,7 @@ class CountDraw:
 
 
 class Reads:
-    """What the evidence of every latent node reads and leaves out."""
+    """What the evidence of every latent node reads and integrates out."""
 
     def __init__(self, connections: Connections, exposures: Exposures) -> None:
         self.connections, self.exposures = connections, exposures
@@ -79,11 +81,11 @@ class Reads:
                 elif isinstance(operand, OperationValue | OperationPart):
                     reads.add(Read(operand.name))
                 elif isinstance(operand, LookedUp) and isinstance(operand.whole, ConstantArray):
-                    continue  # known, as a constant is
+                    continue  # given, as a constant is
                 elif isinstance(operand, NodeValue | LookedUp):
                     names = dict(zip(operand.dims, operand.own_dims, strict=True))
                     summed = frozenset(names[d] for d in operand.dims if d in product.summed)
-                    if isinstance(operand, LookedUp):  # a sum over rows is none over entries
+                    if isinstance(operand, LookedUp):  # a sum over rows is not a sum over entries
                         summed -= operand.through
                     alone = all(
                         not (set(other.dims) & set(product.summed) & set(operand.dims))
@@ -96,12 +98,12 @@ class Reads:
                 elif isinstance(operand, RuleCount):
                     rule = self.connections.rules[operand.name, operand.slot]
                     reads |= self.of_names(self.connections.nodes[operand.name], rule.count_reads)
-                elif isinstance(operand, HeardCount):
+                elif isinstance(operand, ReceivedCount):
                     reads |= self.of_count(operand.name)
         return reads
 
     def of_exposure(self, child: Node, slot: str) -> set[Read]:
-        """What the exposure that ``child`` passes to ``slot`` conditions on."""
+        """The values on which the exposure that ``child`` sends to ``slot`` conditions."""
         rule = self.connections.rules[child.name, slot]
         if rule.drawn is not None:
             return {CountsRead(counts_name(child.name), slot=slot)}
@@ -117,7 +119,7 @@ class Reads:
         return reads
 
     def of_names(self, child: Node, names: Iterable[str]) -> set[Read]:
-        """What the quantities that a rule of ``child`` names condition on."""
+        """The values on which the quantities that a rule of ``child`` names condition."""
         reads: set[Read] = set()
         for name in names:
             if name == "exposure":
@@ -137,7 +139,7 @@ class Reads:
         return reads | ({Read(node.name)} if polynomial.along is not None else set())
 
     def of_count(self, name: str) -> set[Read]:
-        """The drawn counts that make up the count heard by a node."""
+        """The drawn counts that add up to the count received by a node."""
         node = self.connections.nodes[name]
         if isinstance(node, Observed):
             link = find_link(node)
@@ -171,16 +173,16 @@ class Reads:
         received_by = every - self.connections.by_density
         in_time = any(polynomial.along is not None for polynomial in polynomials)
         if in_time and node.name not in self.connections.by_density and "value" not in names:
-            received_by.add(node.name)  # the rows before hear of its tables
+            received_by.add(node.name)  # the rows before receive its tables
         counts = self.of_count(node.name) if "count" in names else set()
         given = {read.name for read in self.of_names(node, names)} & self.connections.sources.keys()
-        given |= every - received_by  # counts are shared out given those that do not hear of them
+        given |= every - received_by  # counts are shared out given the other nodes
         return CountDraw(
             frozenset(slots), frozenset(received_by), frozenset(given), frozenset(counts)
         )
 
     def of_evidence(self, name: str) -> set[Read]:
-        """Everything that the evidence heard by a node conditions on."""
+        """All values on which the evidence received by a node conditions."""
         reads: set[Read] = set()
         constant = self.connections.draws[name].constant_over_simplex
         constant = constant and not self.exposures.varies_over_simplex(name)
@@ -198,7 +200,7 @@ class Reads:
         return {read for read in reads if isinstance(read, CountsRead) or read.name in known}
 
     def _of_predictor(self, source: Source) -> set[Read]:
-        """What is told about a linear predictor: the evidence, and all else that stands in it."""
+        """The reads of a linear predictor: its evidence, and all its other nodes."""
         child, rule = source.child, source.rule
         beside = {Read(name) for name in source.polynomial.names if name != source.factor.name}
         if rule.is_random:
@@ -206,7 +208,7 @@ class Reads:
         return self.of_names(child, (*rule.count_reads, *rule.exposure_reads)) | beside
 
     def of_density(self, name: str) -> set[Read]:
-        """Everything that the densities of what depends on a node condition on."""
+        """All values on which the densities of a node's children condition."""
         reads: set[Read] = set()
         for child in self.connections.children[name].values():
             reads |= {Read(child.name)} if child.name in self.connections.sources else set()
@@ -215,7 +217,7 @@ class Reads:
         return {read for read in reads if read.name != name}
 
     def marginalised(self, name: str) -> set[str]:
-        """The nodes that the evidence heard by a node integrates out."""
+        """The nodes that the evidence received by a node integrates out."""
         out: set[str] = set()
         for source in self.connections.sources[name]:
             if source.rule.relation == "collapsed" and isinstance(source.child, Latent):

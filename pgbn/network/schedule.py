@@ -19,12 +19,13 @@ from pgbn.network.reads import Read
 from pgbn.network.steps import Stale, Step, is_current
 from pgbn.nodes.rules.registry import plain_formula
 
-_PATIENCE = 2000  # steps of the search for an order beyond the first way
+_PATIENCE = 2000  # steps of the search for an order after the first attempt
 
 
 class Schedule(ScheduleMethods, Sequence[Step]):
-    """The steps in order; printable, a table in notebooks, a picture by `plot`. The
-    nodes ``given`` have no step."""
+    """The steps in order: printable, a table in notebooks, a picture by `plot`.
+
+    The nodes ``given`` have no step."""
 
     def __init__(self, steps: Iterable[Step], given: Iterable[str] = ()) -> None:
         self.steps, self.given = tuple(steps), tuple(given)
@@ -33,7 +34,7 @@ class Schedule(ScheduleMethods, Sequence[Step]):
                 if name in step.marginalises:
                     raise StaleReadError(
                         f"{step.name} [{step.method or 'a draw'}] integrates {name} out, but "
-                        f"{name} is given: draw it with {name} held"
+                        f"{name} is given: draw it given {name}"
                     )
 
     def __getitem__(self, index):  # type: ignore[no-untyped-def]
@@ -52,8 +53,9 @@ class Schedule(ScheduleMethods, Sequence[Step]):
 
     @cached_property
     def faults(self) -> list[tuple[str, str, str]]:
-        """(step, what it reads, who left that stale) for every stale read in a sweep that follows
-        another; none in an order that was checked."""
+        """(step, stale value that it reads, step that left it stale) for every stale read.
+
+        The sweep follows another one. An order that was checked has none."""
         freshness, found = Freshness(step.name for step in self.steps if step.upward), []
         for sweep in (1, 2):
             for step in self.steps:
@@ -97,9 +99,9 @@ class Schedule(ScheduleMethods, Sequence[Step]):
 def derive(steps: dict[str, Step]) -> Schedule:
     """All counts from the data up; then the values, so that no step reads a stale one.
 
-    Among the values: what integrates a node out comes before that node; beyond that, a step
-    waits while it would leave stale what another step still has to read. For the deep networks
-    this gives: rates given the current values, then everything else from the roots down.
+    A step that integrates a node out comes before the step of that node. A step also waits while
+    it would leave stale a value that another step has yet to read. The deep networks then draw
+    rates given the current values, and everything else from the roots down.
     """
     order = [step for step in steps.values() if step.upward]
     waiting = [step for step in steps.values() if not step.upward]
@@ -112,7 +114,7 @@ def derive(steps: dict[str, Step]) -> Schedule:
 
 
 def _find_order(waiting: list[Step], stale: Stale) -> list[Step]:
-    """An order in which no step reads what is stale: the first that is found, depth first."""
+    """An order in which no step reads a stale value: the first found by depth-first search."""
     names, path = ", ".join(step.name for step in waiting), list[Step]()
     stack = [(waiting, stale, _candidates(waiting, stale))]
     for _ in range(len(waiting) + _PATIENCE):
@@ -132,12 +134,12 @@ def _find_order(waiting: list[Step], stale: Stale) -> list[Step]:
         stack.append((waiting, stale, _candidates(waiting, stale)))
     raise StaleReadError(
         f"no valid order exists for {names}: each reads a value that another one has "
-        "integrated out; hold one of them fixed or change a prior"
+        "integrated out; give the value of one of them or change a prior"
     )
 
 
 def _candidates(waiting: list[Step], stale: Stale) -> Iterator[Step]:
-    """The steps that may come next, first those that leave the others what they read."""
+    """The steps that may come next, first those that spoil no read of the others."""
     ready = [
         step
         for step in waiting
@@ -156,7 +158,7 @@ def _candidates(waiting: list[Step], stale: Stale) -> Iterator[Step]:
 
 
 def _spoils(step: Step, waiting: list[Step]) -> bool:
-    """Whether a step makes stale what another waiting step reads before it is redrawn."""
+    """Whether a step makes a value stale that another waiting step reads before it is redrawn."""
     after = {name: other.marginalises for other in waiting for name in other.draws}
     return any(
         read.name in step.marginalises and other.node not in after.get(read.name, {})
@@ -167,7 +169,7 @@ def _spoils(step: Step, waiting: list[Step]) -> bool:
 
 
 def _apply(step: Step, stale: Stale) -> None:
-    """A step makes current what it draws, and stale what it integrates out."""
+    """Mark as current what a step draws, and as stale what it integrates out."""
     for name in step.draws:
         stale.pop(name, None)
     for name, sums in step.marginalises.items():
@@ -178,9 +180,9 @@ def _apply(step: Step, stale: Stale) -> None:
 
 
 class Freshness:
-    """What is stale between two steps of a sweep, and which step left it so.
+    """The stale values between two steps of a sweep, and which step left them stale.
 
-    Begins with what was never drawn; `run` every step in turn.
+    It begins with the values that were never drawn; call `run` for every step in order.
     """
 
     def __init__(self, never_drawn: Iterable[str] = ()) -> None:
@@ -188,7 +190,7 @@ class Freshness:
         self.left_by: dict[str, Step] = {}
 
     def run(self, step: Step) -> None:
-        """Go past a step."""
+        """Take account of a step."""
         _apply(step, self.stale)
         self.left_by |= dict.fromkeys(step.marginalises, step)
 
@@ -197,7 +199,7 @@ class Freshness:
         return is_current(read, self.stale)
 
     def is_current_sum(self, read: Read) -> bool:
-        """Whether the sum that is read is current although the value itself is stale."""
+        """Whether a sum is current although the value itself is stale."""
         return bool(read.summed & self.stale.get(read.name, frozenset()))
 
 
@@ -225,17 +227,17 @@ def _explain(step: Step, name: str, culprit: Step | None, sweep: int) -> str:
     )
 
 
-def _refuse_apart(steps: dict[str, Step], name: str) -> None:
-    """Refuse a step of its own for what is drawn with the entries of another node, in turn."""
+def _reject_separate_step(steps: dict[str, Step], name: str) -> None:
+    """Reject a separate step for a node that is drawn with the entries of another node."""
     for step in steps.values():
         if name in step.draws and step.sequential is not None and name != step.name:
             node, dim = step.name, step.sequential.dim
             raise StaleReadError(
-                f"order: {name} has no step of its own. The order 'all of {name}, then all of "
+                f"order: {name} has no separate step. The order 'all of {name}, then all of "
                 f"{node}' is wrong: an entry of {name} is drawn with its entry of {node} "
                 f"integrated out, and the other entries of {name} would condition on that stale "
                 f"entry of {node}. Both are drawn in the step {node!r}, for one {dim} after "
-                f"another: leave {name!r} out of the order"
+                f"another: remove {name!r} from the order"
             )
 
 
@@ -244,7 +246,7 @@ def reorder(steps: dict[str, Step], order: Iterable[str], check: bool = True) ->
     names = [order] if isinstance(order, str) else list(order)
     for name in names:
         if name not in steps:
-            _refuse_apart(steps, name)
+            _reject_separate_step(steps, name)
             raise NetworkError(f"order: there is no step {name!r}.{did_you_mean(name, steps)}")
     missing = [n for n, step in steps.items() if n not in names and not step.on_demand]
     if missing:

@@ -1,11 +1,11 @@
-"""Which nodes are drawn one entry after another, since they stand several times in a product.
+"""Which nodes are drawn one entry after another, since a product contains them several times.
 
     rate_ij = Σ_k r_k φ_ik φ_jk,  i ≠ j
 
-is linear in each row φ_i, given the other rows. So the rows are drawn in turn, each given the
-present values of the others. What is drawn with row i of φ integrated out, such as its shape a_i,
-is drawn with that row, right before it: a row of φ that was integrated out may not be read by the
-draws of the others. Both make one step, that of φ.
+is linear in each row φ_i, given the other rows. So the rows are drawn one after another, each given
+the current values of the others. A value that is drawn with row i of φ integrated out, such as its
+shape a_i, is drawn right before that row. The draws of other rows may not read a row of φ that was
+integrated out. Both make one step, that of φ.
 """
 
 from __future__ import annotations
@@ -27,9 +27,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class InTurn:
-    """A node whose entries along ``dim`` are drawn in turn; ``members`` are drawn with each, from
-    the top down: what is integrated over the entry, each with its own name of the dim, and last
-    the node itself."""
+    """A node whose entries along ``dim`` are drawn one after another.
+
+    ``members`` are the nodes drawn with each entry, from the top down, each with its own name of
+    the dim. They are drawn with the entry integrated out; the last one is the node itself."""
 
     node: str
     dim: str
@@ -39,8 +40,10 @@ class InTurn:
 def check_apart(
     term: Term, error: Callable[[str], NetworkError], nodes: Mapping[str, Node]
 ) -> None:
-    """Refuse a product with one of ``nodes`` twice, unless its entries are told apart by `distinct`
-    or it is moved by densities, which need not be linear in it."""
+    """Reject a product that contains one of ``nodes`` twice.
+
+    It is allowed if `distinct` makes the entries different, or if a kernel moves the node by
+    densities, which need not be linear in it."""
     for one, other in combinations([factor for factor in term.factors if factor.is_node], 2):
         if one.name != other.name or _apart(term, one, other):
             continue
@@ -55,7 +58,7 @@ def check_apart(
 
 
 def _remedy(one: Factor, other: Factor) -> str:
-    """How the entries of a node are told apart, where it has several."""
+    """How to make the entries of a node different, if it has several."""
     if not one.own_dims or one.previous or other.previous:
         return ""
     if one.through or other.through:
@@ -68,12 +71,14 @@ def _remedy(one: Factor, other: Factor) -> str:
     ]
     dim, first, second = pairs[0] if pairs else (one.own_dims[0], "i", "j")
     left, right = (f"{one.name}.rename({dim}={here!r})" for here in (first, second))
-    return f"Tell the two apart, as in pgbn.distinct({left} * {right}, {first!r}, {second!r}); or "
+    return f"Make the two differ, as in pgbn.distinct({left} * {right}, {first!r}, {second!r}); or "
 
 
 def _apart(term: Term, one: Factor, other: Factor) -> str | None:
-    """The dim, by the node's own name, in which two factors of one node always differ: by a
-    relation of two dims or, as the data must then show, by two arrays of categories."""
+    """The dim in which two factors of one node always differ, by the node's own name.
+
+    They differ by a relation of two dims or by two arrays of categories, which the data must
+    confirm."""
     if one.through or other.through:
         return None
     for mine in one.lookups:
@@ -92,12 +97,12 @@ def _apart(term: Term, one: Factor, other: Factor) -> str | None:
 
 
 def _has(factor: Factor, dim: str) -> bool:
-    """Whether a factor has a dim as it is, neither of its own row before nor by categories."""
+    """Whether a factor has a dim directly: not of an earlier row, and not by categories."""
     return dim in factor.dims and not factor.previous and not factor.lookups
 
 
 def find_sequential(connections: Connections) -> dict[str, InTurn]:
-    """The nodes that are drawn in turn, by name."""
+    """The nodes whose entries are drawn one after another, by name."""
     dims: dict[str, str] = {}
     for (child, slot), polynomial in connections.polynomials.items():
         for name, dim in _dims_apart(polynomial):
@@ -105,8 +110,8 @@ def find_sequential(connections: Connections) -> dict[str, InTurn]:
                 continue  # given, or its kernel moves the entries one after another
             if dims.setdefault(name, dim) != dim:
                 raise MissingRuleError(
-                    f"{child}: {slot}: the entries of {name} are told apart along {dim!r} here and "
-                    f"along {dims[name]!r} elsewhere; they can be drawn in turn along one dim only"
+                    f"{child}: {slot}: the entries of {name} differ along {dim!r} here and along "
+                    f"{dims[name]!r} elsewhere; they can be drawn in turn along one dim only"
                 )
     return {name: _sequential(connections, name, dim) for name, dim in dims.items()}
 
@@ -120,8 +125,9 @@ def _dims_apart(polynomial: Polynomial) -> Iterable[tuple[str, str]]:
 
 
 def _sequential(connections: Connections, name: str, dim: str) -> InTurn:
-    """The step of a node that is drawn in turn; refused if something is integrated over all of its
-    entries at once."""
+    """The step of a node whose entries are drawn one after another.
+
+    It is rejected if a draw integrates out all entries at once."""
     along = {name: dim}
     waiting = [name]
     while waiting:
@@ -129,7 +135,7 @@ def _sequential(connections: Connections, name: str, dim: str) -> InTurn:
         if connections.time_dim(child) is not None:
             raise MissingRuleError(
                 f"{child} depends on its own row before, and {name} is drawn one entry of {dim!r} "
-                f"after another; use {name} once in a product, or leave the Shift out"
+                f"after another; use {name} once in a product, or remove the Shift"
             )
         for parent, sources in connections.sources.items():
             for source in sources:
@@ -137,7 +143,7 @@ def _sequential(connections: Connections, name: str, dim: str) -> InTurn:
                     raise MissingRuleError(
                         f"{child} is drawn one entry after another along {along[child]!r}, and "
                         f"stands in {source.factor.through.operation.edge} too, which is evaluated "
-                        "as a whole; use another node there"
+                        "for all entries at once; use another node there"
                     )
                 if source.child.name == child and source.rule.relation == "collapsed":
                     own = _own_dim(source, along[child])
@@ -151,14 +157,14 @@ def _sequential(connections: Connections, name: str, dim: str) -> InTurn:
             raise MissingRuleError(
                 f"{other} is drawn by a kernel rule of {kind} for all entries at once, but {name} "
                 f"stands several times in a product, so that entries of {dim!r} are drawn in turn; "
-                "leave the kernel out, or let it read value and log_conditional in place of count "
+                "remove the kernel, or let it read value and log_conditional instead of count "
                 "and exposure"
             )
     return InTurn(name, dim, ordered)
 
 
 def _own_dim(source: Source, dim: str) -> str | None:
-    """What a parent calls a dim of its child, if it has it."""
+    """The parent's own name of a dim of its child, or None."""
     return None if source.factor.lookups else source.own.get(dim)
 
 

@@ -31,7 +31,7 @@ _edges: dict[str, type[Expression]] = {
 
 
 def network_json(network: Network, indent: int | None = 2) -> str:
-    """The nodes in topological order, the sizes and the order, as JSON; and which are given."""
+    """The nodes in topological order, the sizes, the order and the given nodes, as JSON."""
     if not isinstance(indent, Integral | str | None):
         raise DataError(f"indent={indent!r:.60}: give a number of spaces, or None for one line")
     given: dict[str, Any] = {}
@@ -55,20 +55,20 @@ def _encode_node(node: Node) -> dict[str, Any]:
     cls = type(node)
     if node_types().get(node.tag) is not cls:
         raise NetworkError(
-            f"{node.name}: the node type {cls.__name__} has no tag of its own, so JSON cannot name "
+            f"{node.name}: the node type {cls.__name__} has no tag, so JSON cannot name "
             'it; add to the class: tag: ClassVar[str] = "my_package.my_type"'
         )
     fields = {}
     for name in cls.model_fields:
         value = getattr(node, name)
-        if name == "update" and not value:  # files of networks without kernels are as they were
+        if name == "update" and not value:  # files of networks without kernels have no such key
             continue
         fields[name] = expression_json(value) if name in cls.slots() else _plain(node, name, value)
     return {"type": node.tag, **fields}
 
 
 def _plain(owner: Node | Edge, name: str, value: Any) -> Any:
-    """A field that holds no expression, as JSON that pydantic reads back."""
+    """A field without expressions, as JSON that pydantic reads back."""
     try:
         if isinstance(value, Expression):
             raise TypeError(f"{value} is an expression; annotate {name} as pgbn.Slot")
@@ -85,7 +85,7 @@ def expression_json(value: Any) -> Any:
         return float(value.value)
     if isinstance(value, Constant):
         return {"edge": "constant", "value": _encode_array(value.value), "dims": list(value.dims)}
-    if isinstance(value, Categories):  # their numbers stand with the network
+    if isinstance(value, Categories):  # the network has their numbers
         return {"edge": value.tag, "name": value.name, "dims": list(value.dims), "of": value.of}
     if isinstance(value, Edge):
         own = {name: getattr(value, name) for name in type(value).model_fields}
@@ -96,7 +96,7 @@ def expression_json(value: Any) -> Any:
         }
     if isinstance(value, Expression):
         fields = {name: expression_json(getattr(value, name)) for name in type(value).model_fields}
-        if fields.get("lag") == 1:  # files of networks with the row before are as they were
+        if fields.get("lag") == 1:  # files with a lag of 1 have no such key
             del fields["lag"]
         return {"edge": value.tag, **fields}
     if isinstance(value, (tuple, list)):
@@ -132,7 +132,7 @@ def expression_from_json(network: Network, value: Any) -> Any:
 
 
 def network_from_json(text: str) -> Network:
-    """Build the network, with an error in words for anything that is not one."""
+    """Build the network, with a clear error for a text that is not a network."""
     load_plugins()
     try:
         document = json.loads(text)
@@ -161,7 +161,7 @@ def network_from_json(text: str) -> Network:
         raise NetworkError("not a network: its expressions are nested too deeply") from None
     for node in nodes:
         if node.name not in network.declared:
-            raise NetworkError(f"{node.name}: no observed node depends on it; leave it out")
+            raise NetworkError(f"{node.name}: no observed node depends on it; remove it")
     return network
 
 

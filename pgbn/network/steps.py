@@ -1,6 +1,6 @@
 """The steps of a sweep, made from the graph: what each draws, reads and integrates out.
 
-Upward, a step draws the counts that a node passes to its parents; downward, it draws the value
+Upward, a step draws the counts that a node sends to its parents; downward, it draws the value
 of a latent node. `pgbn.network.schedule` puts them in order.
 """
 
@@ -20,19 +20,19 @@ from pgbn.nodes.rules.registry import find_link
 
 # ---- plates: the dims along which a step draws row by row ---------------------------------------
 #
-# A step is local along a plate such as "doc" if what it draws has the plate, and a row of it
-# depends on the same row, alone, of everything else that has the plate. It is global if it draws
-# something without the plate, or if a row depends on others: by a sum over the plate, a recursion
-# along it, a simplex over it, or a value without the plate that is integrated out (as the topics
-# are in the collapsed sampler). Counts that a node hears have its own dims when they are delivered
-# to it, and are read row by row, however they were made.
+# A plate is a dim of rows, such as "doc". A step is local along a plate if it draws values with the
+# plate, and each row depends only on the same row of all other values with the plate. It is global
+# if it draws a value without the plate, or if a row depends on other rows. That happens by a sum
+# over the plate, a recursion along it, a simplex over it, or a value without the plate that is
+# integrated out (as the topics are in the collapsed sampler). The counts that a node receives have
+# its own dims when they are delivered, and are read row by row.
 
 
 def plates_of(wiring: Wiring, step: Step) -> frozenset[str]:
     """The dims along which a step is local."""
     node = wiring.nodes[step.node]
     out = [wiring.nodes[name] for name in step.marginalises if name in wiring.nodes]
-    # What an upward step integrates out it draws row by row in passing, given its own slots.
+    # An upward step draws row by row, given its own slots, the values that it integrates out.
     passed = out if step.upward else []
     involved = [*_involved(wiring, step), *passed]
     return frozenset(
@@ -45,8 +45,9 @@ def plates_of(wiring: Wiring, step: Step) -> frozenset[str]:
 
 
 def _involved(wiring: Wiring, step: Step) -> list[Node]:
-    """The nodes whose slots a step may read: its own and, where it hears exposures, those of the
-    nodes below, down to the first that are held."""
+    """The nodes whose slots a step may read: its own node, and the senders of its exposures.
+
+    The senders are the nodes below, down to the first that are not integrated out."""
     node = wiring.nodes[step.node]
     rules = wiring.connections.rules_of(node).values()
     if step.upward and not any("exposure" in rule.count_reads for rule in rules):
@@ -59,7 +60,7 @@ def _involved(wiring: Wiring, step: Step) -> list[Node]:
 
 
 def _is_by_row(wiring: Wiring, node: Node, dim: str) -> bool:
-    """Whether the rows of a node along a dim depend on the same rows of what is in its slots."""
+    """Whether the rows of a node along a dim depend on the same rows of the nodes in its slots."""
     if wiring.connections.time_dim(node.name) == dim:
         return False
     return all(_row_by_row(wiring.polynomials[node.name, slot], dim) for slot in node.slots())
@@ -87,7 +88,7 @@ Revise = Callable[[Wiring, "Step"], "Step"]
 
 _COMPLETION = r"y \sim \mathrm{Pois}((\bar{q} - q)\, \phi),\ \bar{q} = \max q"
 
-# What was integrated out and not drawn since, each with the dims over which its sums are current.
+# Values integrated out and not drawn since, each with the dims over which its sums are current.
 Stale = dict[str, frozenset[str]]
 
 
@@ -101,9 +102,10 @@ def is_current(read: Read, stale: Stale) -> bool:
 class Step:
     """One step of a sweep.
 
-    ``reads`` is what the draw conditions on; ``marginalises`` what it leaves stale; ``on_demand``
-    that no step reads the result, so that it is drawn only when somebody looks at it. A step
-    ``sequential`` draws entries of its node, and what is drawn with them, one after another.
+    The draw conditions on the values ``reads``, and leaves the values ``marginalises`` stale. No
+    step reads the result of a step ``on_demand``, so it is drawn only when it is asked for. A step
+    ``sequential`` draws the entries of its node, and the members drawn with them, one after
+    another.
     """
 
     name: str
@@ -119,18 +121,20 @@ class Step:
 
     @property
     def draws(self) -> tuple[str, ...]:
-        """What is current after it: the counts or the value that it draws, or several values."""
+        """The counts or the values that it draws, which are current after it."""
         return (self.name,) if self.sequential is None else tuple(self.sequential.members)
 
     def local(self, plate: str) -> bool:
-        """Whether the step draws row by row along ``plate``, each row given its own rows of what
-        it reads and all of what has no plate: then blocks of rows can be drawn anywhere. What
-        such a step sums over the plate, counts for the nodes above, goes up from the blocks."""
+        """Whether the step draws row by row along ``plate``.
+
+        Each row is drawn given the same row of what it reads, and all values without the plate.
+        Blocks of rows can then be drawn in any process. Each block sends up its sums over the
+        plate, which are counts for the nodes above."""
         return plate in self.plates
 
     @property
     def heading(self) -> str:
-        """The name, with how and when the step is run."""
+        """The name, and how and when the step is run."""
         flags = " [on demand]" if self.on_demand else ""
         if self.sequential is not None:
             others = ", ".join(name for name in self.draws if name != self.node)
@@ -139,13 +143,13 @@ class Step:
 
     @property
     def reads_text(self) -> str:
-        """What it reads, in words."""
+        """The names that it reads, as text."""
         shown = {f"sum of {read.name}" if read.summed else read.name for read in self.reads}
         return ", ".join(sorted(shown)) or "-"
 
     @property
     def stale_text(self) -> str:
-        """What it leaves stale, in words."""
+        """The names that it leaves stale, as text."""
         return ", ".join(sorted(self.marginalises)) or "-"
 
     def __str__(self) -> str:
@@ -160,8 +164,10 @@ class Step:
 
 
 def steps_of(wiring: Wiring, revise: Revise | None = None) -> dict[str, Step]:
-    """All steps of a network by name; ``revise(wiring, step)`` may replace a step by another way
-    to draw the same, which reads or integrates out other values."""
+    """All steps of a network by name.
+
+    ``revise(wiring, step)`` may replace a step by another draw of the same values, which reads or
+    integrates out other values."""
     steps = [_count_step(wiring, node) for node in reversed(wiring.nodes.values())
              if _has_counts(wiring, node)]  # fmt: skip
     sequential = wiring.connections.sequential
@@ -181,14 +187,16 @@ def steps_of(wiring: Wiring, revise: Revise | None = None) -> dict[str, Step]:
 
 
 def _is_unread(step: Step, read: set[str]) -> bool:
-    """Whether nothing reads what a step draws; entries in turn read each other, and what reads its
-    own value must move in every sweep."""
+    """Whether no step reads the values that a step draws.
+
+    Entries drawn one after another read each other. A node that reads its own value must move in
+    every sweep."""
     own = {each.name for each in step.reads}
     return not step.upward and step.sequential is None and step.node not in read | own
 
 
 def _has_counts(wiring: Wiring, node: Node) -> bool:
-    """Whether a node draws (or hands on) counts to a latent parent."""
+    """Whether a node draws (or passes on) counts for a latent parent."""
     slots = [slot for slot in node.slots() if (node.name, slot) in wiring.rules]
     if isinstance(node, Observed):
         return bool(slots)
@@ -249,7 +257,9 @@ def _draw_step(wiring: Wiring, node: Node, sequential: InTurn | None = None) -> 
         for slot in member.slots():
             reads |= wiring.reads.of_slot(member, slot)
             if wiring.polynomials[name, slot].along is not None and not by_density:
-                reads.add(CountsRead(counts_name(name)))  # what each row passes to the one before
+                reads.add(
+                    CountsRead(counts_name(name))
+                )  # the counts that each row sends to the one before
         for other, sums in _stale_after(wiring, member).items():
             stale[other] = sums & stale.get(other, sums)
     reads = {read for read in reads if read.name not in members}
@@ -267,12 +277,12 @@ def _draw_step(wiring: Wiring, node: Node, sequential: InTurn | None = None) -> 
 
 
 def _old_counts(wiring: Wiring, changed: set[str]) -> Stale:
-    """The counts that are stale once the nodes ``changed`` were drawn or integrated out, with the
+    """The counts that are stale after the nodes ``changed`` were drawn or integrated out, with the
     slots for which they stay current.
 
-    Counts belong to the values that they were drawn given. Those that hear of them are redrawn
-    given them; once others are redrawn or integrated out, the counts are old, and so are the
-    tables that were drawn from them.
+    Counts are drawn given some values. The nodes that receive the counts are redrawn given them.
+    When other nodes are redrawn or integrated out, the counts are stale, and so are the tables that
+    were drawn from them.
     """
     out: Stale = {}
     for child in reversed(wiring.nodes.values()):
@@ -287,7 +297,7 @@ def _old_counts(wiring: Wiring, changed: set[str]) -> Stale:
 
 
 def _stale_after(wiring: Wiring, node: Node) -> Stale:
-    """What a draw of ``node`` leaves stale."""
+    """The values that a draw of ``node`` leaves stale."""
     out: Stale = {}
     marginalised = wiring.reads.marginalised(node.name)
     for name, child in wiring.nodes.items():
@@ -299,7 +309,7 @@ def _stale_after(wiring: Wiring, node: Node) -> Stale:
 
 
 def _sum_is_current(wiring: Wiring, drawn: Node, child: Node, dim: str, stale: Stale) -> bool:
-    """Whether Σ_dim of ``child`` is independent of ``drawn``, given what is still current.
+    """Whether Σ_dim of ``child`` is independent of ``drawn``, given the values still current.
 
     It is if the rate and the exposure do not vary along ``dim`` (then the sum is a gamma whose
     shape is the sum of the shapes) and that sum of shapes does not involve ``drawn``.

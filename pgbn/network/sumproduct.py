@@ -15,9 +15,10 @@ from pgbn.nodes.base import Node
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Operand:
-    """An array inside a sum of products, of the node ``name``. ``dims`` are the names that its
-    dims have here; ``simplex`` are those over which, together, it sums to one. A ``real`` operand
-    may be negative."""
+    """An array of the node ``name`` inside a sum of products.
+
+    ``dims`` are the names that its dims have here; it sums to one over the dims ``simplex``
+    together. A ``real`` operand may be negative."""
 
     name: str
     dims: tuple[str, ...]
@@ -50,8 +51,9 @@ class NodeValue(Operand):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class LookedUp(Operand):
-    """A node or a constant, ``whole``, read through categories: ``own_dims`` are the names of the
-    dims of what is read, before they were renamed to ``dims``."""
+    """A node or a constant, ``whole``, read through categories.
+
+    ``own_dims`` are the names of the dims of the result, before they were renamed to ``dims``."""
 
     whole: NodeValue | ConstantArray
     own_dims: tuple[str, ...]
@@ -65,29 +67,31 @@ class LookedUp(Operand):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class OperationValue(Operand):
-    """The value of an operation, at the node that leads: ``own_dims`` are the names of its dims
-    before they were renamed to ``dims``."""
+    """The value of an operation, at its leading node.
+
+    ``own_dims`` are the names of its dims before they were renamed to ``dims``."""
 
     operation: Operation
     own_dims: tuple[str, ...]
 
 
 class OperationPart(Operand):
-    """A node that an operation reads: 1 beside its value, and beside what its other nodes hear."""
+    """A further node that an operation reads: a factor of 1. The leading node has the value."""
 
 
 class OtherEntries(NodeValue):
-    """The value of a node at other entries than the one that hears of it: those that stand beside
-    it in a product, and are never the same."""
+    """The value of a node at other entries than the one that receives the evidence.
+
+    The other entries are factors of the same product, and always different from that entry."""
 
 
 class OtherLookedUp(LookedUp):
-    """The same, read through categories that never name the entry that hears of it."""
+    """The same, read through categories that never name the entry that receives the evidence."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class PairMask(Operand):
-    """1 at the pairs of two dims that are in a relation ("upper", "distinct", "same"), else 0."""
+    """1 at the pairs of two dims in a relation ("upper", "distinct", "same"), otherwise 0."""
 
     name: str = ""
     relation: str
@@ -95,7 +99,7 @@ class PairMask(Operand):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Precomputed(Operand):
-    """What was computed already, as the engine has it."""
+    """An array that the engine has already computed."""
 
     name: str = ""
     made: Any
@@ -122,28 +126,27 @@ class LaterRows(Operand):
     lag: int = 1
 
 
-class HeardCount(Operand):
-    """The count that a node hears."""
+class ReceivedCount(Operand):
+    """The count that a node receives."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class RuleCount(Operand):
-    """The count that a node passes to its ``slot``, computed when it is read."""
+    """The count that a node sends to its ``slot``, computed when it is read."""
 
     slot: str
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class RuleExposure(Operand):
-    """The exposure that a node passes to its ``slot``."""
+    """The exposure that a node sends to its ``slot``."""
 
     slot: str
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class TimeExposure(RuleExposure):
-    """The same of a node in time, in the rows in which terms of this ``phase`` and ``lag``
-    count."""
+    """The same for a node in time, only in the rows to which this ``phase`` and ``lag`` apply."""
 
     phase: str = ""
     lag: int = 1
@@ -167,7 +170,7 @@ class SumProduct:
 def reduce_product(
     coefficient: float, operands: Iterable[Operand], over: Iterable[str]
 ) -> SumProduct:
-    """Sum a product over dims; a factor that sums to one over dims of its own drops out."""
+    """Sum a product over dims; a factor that alone has a dim and sums to one over it drops out."""
     remaining, left = list(operands), dict.fromkeys(over)
     dropped = True
     while dropped:
@@ -191,7 +194,7 @@ def reduce_product(
 
 
 def _sums_to_one(operand: Operand, free: list[str]) -> tuple[str, ...]:
-    """The dims, of those that only ``operand`` has among the factors, over which it sums to 1."""
+    """The dims over which ``operand`` sums to 1, if no other factor has one of them."""
     if operand.simplex:
         return operand.simplex if set(operand.simplex) <= set(free) else ()
     own = tuple(dim for dim in operand.dims if dim in free)
@@ -209,15 +212,16 @@ def _sums_to_one(operand: Operand, free: list[str]) -> tuple[str, ...]:
 
 
 def first_row(child: Node, polynomial: Polynomial, term: Term) -> tuple[Operand, ...]:
-    """What keeps the initial value of a node in time to its first rows."""
+    """The factor that restricts the initial value of a node in time to its first rows."""
     if term.phase != FIRST or polynomial.along is None:
         return ()
     return (FirstRow(name=child.name, dims=(polynomial.along,), lag=term.lag),)
 
 
 def operand_of(factor: Factor, owner: Node | None = None) -> Operand:
-    """A factor of a term as an operand; ``owner`` is the node whose own row
-    before it may refer to."""
+    """A factor of a term as an operand.
+
+    It may refer to an earlier row of the node ``owner``."""
     if factor.through is not None:
         if factor.through.slot != factor.through.operation.leads:
             return OperationPart(name=factor.name, dims=())
@@ -256,7 +260,7 @@ def operand_of(factor: Factor, owner: Node | None = None) -> Operand:
 
 
 def in_words(received: Iterable[SumProduct]) -> str:
-    """An exposure in words, for messages."""
+    """An exposure as text, for messages."""
     parts = []
     for product in received:
         factors = [f"size of {dim}" for dim in product.repeated]

@@ -2,9 +2,9 @@
 
     y[out] = Σ_terms  coefficient · Σ_contracted Π_factors value[dims]
 
-Mix, Sum, Product, scaling by numbers and shifts in time all reduce to it, so that
-evaluating, thinning counts and passing exposures are each written once. `pgbn.network.lowering`
-brings expressions to it.
+Mix, Sum, Product, scaling by numbers and shifts in time all reduce to it. So evaluating, thinning
+counts and passing exposures are each written once. `pgbn.network.lowering` brings expressions to
+this form.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 
 from scipy.sparse import issparse
 
-PREVIOUS = "self"  # what counts for the row before are called, beside those for other nodes
+PREVIOUS = "self"  # the name of counts for the row before; others have the name of their node
 
 # In a node in time, a term may count in every row, in the first rows only, or in the later
 # rows only: those with t < lag, and those with t ≥ lag, from t = 0 on.
@@ -32,18 +32,21 @@ class Lookup:
 
 @dataclass(frozen=True)
 class Lagged(Lookup):
-    """``dim`` of a node is read ``lag`` rows before; the first rows, which `Factor.when` leaves
-    out, read the first one."""
+    """``dim`` of a node is read ``lag`` rows before.
+
+    The first rows, which `Factor.when` excludes, read the first row."""
 
     lag: int
 
 
 @dataclass(frozen=True, eq=False)
 class Operation:
-    """An edge that brings its own evaluation: what stands in its slots, nodes and constants with
-    the names that their dims have there, the dims of its value, and those of them along which its
-    rows are ``independent``. The value stands in a term at the factor that ``leads``, the first
-    node; the other nodes stand beside it as factors of 1."""
+    """An edge with its own evaluation.
+
+    It has the nodes and constants in the slots of the edge, with the names that their dims have
+    there, and the dims of its value. Its rows are ``independent`` along some of these dims. In a
+    term, the factor that ``leads``, the first node, has the value; the other nodes are factors of
+    1."""
 
     edge: Any
     operands: dict[str, Factor]
@@ -54,7 +57,7 @@ class Operation:
 
 @dataclass(frozen=True)
 class ViaEdge(Lookup):
-    """``dim`` of a node is read through an operation, in whose ``slot`` the node stands."""
+    """``dim`` of a node is read through an operation that has the node in its ``slot``."""
 
     operation: Operation
     slot: str
@@ -62,17 +65,17 @@ class ViaEdge(Lookup):
 
 @dataclass(frozen=True, eq=False)
 class Factor:
-    """A node's value, or a constant array or sparse matrix; ``dims`` are the names that its dims
-    have here, ``own_dims`` those in the node itself.
+    """A node's value, or a constant array or sparse matrix.
 
-    With ``lookups``, dims of the node are read through categories: ``own_dims`` are then those of
-    what is read, theta[author], and ``entries`` those of the node, theta.
+    ``dims`` are the names that its dims have here, ``own_dims`` those in the node itself. With
+    ``lookups``, dims of the node are read through categories: ``own_dims`` are then those of the
+    result, theta[author], and ``entries`` those of the node, theta.
     """
 
     name: str
     dims: tuple[str, ...]
     own_dims: tuple[str, ...] = ()
-    simplex: tuple[str, ...] = ()  # dims over which, together, it sums to one
+    simplex: tuple[str, ...] = ()  # it sums to one over these dims together
     constant: Any = None  # an array, or a scipy.sparse.csr_array
     previous: bool = False  # an earlier row, by ``lag`` rows, of the node whose slot this is
     lookups: tuple[Lookup, ...] = ()
@@ -89,7 +92,7 @@ class Factor:
 
     @property
     def through(self) -> ViaEdge | None:
-        """The operation through which it is read, if it is by one."""
+        """The operation through which it is read, or None."""
         first = self.lookups[0] if self.lookups else None
         return first if isinstance(first, ViaEdge) else None
 
@@ -133,7 +136,7 @@ class Polynomial:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The nodes that the slot depends on; its own row before is left out."""
+        """The nodes that the slot depends on, without earlier rows of the node itself."""
         found = (
             factor.name
             for term in self.terms

@@ -1,8 +1,12 @@
-"""Wiring: who hears what from whom, worked out from the graph before any array exists.
+"""Wiring: who receives what from whom, derived from the graph before any array exists.
 
-For every latent node: the sources of its evidence (`connections`); the exposure that it will hear
-(`exposures`); what reading that evidence conditions on and what it leaves out (`reads`). The
-checks that need all three are made here.
+It has three parts for every latent node:
+
+- the sources of its evidence (`connections`);
+- the exposure that it will receive (`exposures`);
+- the values on which the evidence conditions, and those that it integrates out (`reads`).
+
+The checks that need all three are made here.
 """
 
 from __future__ import annotations
@@ -26,14 +30,13 @@ from pgbn.nodes.rules.registry import kinds_received, suggest_remedy
 
 # ---- positivity ---------------------------------------------------------------------------------
 #
-# Where constants leave a sum positive: Σ_i w_i a_i with known w_i ≥ 0 and positive a_i is positive
-# at a place if one of the w_i is.
+# A sum Σ_i w_i a_i with fixed w_i ≥ 0 and positive a_i is positive at a place if one of the w_i is.
 
 Mask = tuple[tuple[str, ...], NDArray[np.bool_]]
 
 
 def leave_no_gap(terms: Iterable[Term]) -> bool:
-    """Whether at every place one of the terms has constants that are all positive."""
+    """Whether one of the terms has only positive constants at every place."""
     masks = [_mask(term) for term in terms]
     dims = tuple(dict.fromkeys(dim for own, _ in masks for dim in own))
     covered = np.zeros((1,) * len(dims), bool)
@@ -42,22 +45,24 @@ def leave_no_gap(terms: Iterable[Term]) -> bool:
         shape = [mask.shape[own.index(dim)] if dim in own else 1 for dim in dims]
         try:
             covered = covered | mask.transpose(order).reshape(shape)
-        except ValueError:  # sizes that do not agree, which are refused with the data
+        except ValueError:  # sizes that do not agree; the check of the data rejects them
             return False
     return bool(covered.all())
 
 
 def _mask(term: Term) -> Mask:
-    """Where the constants of a term are positive for some summand, with the dims that they have."""
+    """A mask of the places at which the constants of a term are positive for some summand.
+
+    The result has the dims of the mask too."""
     every = [(f, f.constant > 0) for f in term.factors if f.constant is not None]
     if any(factor.lookups and not where.all() for factor, where in every):
-        return (), np.asarray(False)  # which entries are read is known with the data only
+        return (), np.asarray(False)  # only the data say which entries are read
     known = [(factor.dims, where) for factor, where in every
              if not factor.lookups and not factor.is_sparse]  # fmt: skip
     for factor in (factor for factor in term.factors if factor.is_sparse):
         elsewhere = {dim for own, _ in known for dim in own}
         summed = [dim for dim in factor.dims if dim in term.contracted and dim not in elsewhere]
-        if not summed:  # where it is 0 is not written down cell by cell
+        if not summed:  # a sparse matrix does not list its zeros
             return (), np.asarray(factor.constant.min() > 0)
         axis = factor.dims.index(summed[0])
         known.append(((factor.dims[1 - axis],), factor.constant.sum(axis=axis) > 0))
@@ -70,15 +75,15 @@ def _mask(term: Term) -> Mask:
     return dims, np.asarray(np.einsum(formula, *ones) > 0 if known else True)
 
 
-# ---- kernel rules: what a node drawn by a kernel needs of its surroundings ----------------------
+# ---- kernel rules: what a node drawn by a kernel requires of other nodes ------------------------
 #
 # A kernel from log densities moves every entry of a node by ln p(entry | slots) + Σ ln p(child |
-# entry). Entries are independent given the rest, and move together, where every cell of every
-# child depends on one of them: where the child has the dims of the node and no simplex along them.
+# entry). Entries are independent given the rest, and move together, if every cell of every child
+# depends on one of them: the child then has the dims of the node and no simplex along them.
 
 
 def check_kernel(connections: Connections, node: Node) -> None:
-    """Refuse what no kernel could carry out."""
+    """Reject a node that its kernel cannot draw."""
     rule = connections.draws[node.name]
     how = f"update={rule.name!r}" if rule.name else f"the kernel rule of {type(node).__name__}"
     if rule.receives:
@@ -98,7 +103,7 @@ def check_kernel(connections: Connections, node: Node) -> None:
 
 
 def factors_of(connections: Connections, name: str, child: Node) -> list[Factor]:
-    """Where a node stands in the slots of a child."""
+    """The factors that are a node in the slots of a child."""
     return [
         factor
         for slot in child.slots()
@@ -109,16 +114,16 @@ def factors_of(connections: Connections, name: str, child: Node) -> list[Factor]
 
 
 def names_in(factor: Factor) -> dict[str, str]:
-    """The names that the dims of a node have where it stands as this factor, without those that
-    are read through categories."""
+    """The names of a node's dims in this factor, without those read through categories."""
     through = {dim for lookup in factor.lookups for dim in lookup.dims}
     names = zip(factor.own_dims, factor.dims, strict=True)
     return {own: here for own, here in names if own not in through}
 
 
 def coupled_dims(connections: Connections, node: Node) -> tuple[str, ...]:
-    """The dims of a node, without its simplex, along which its entries depend on each other given
-    the rest."""
+    """The dims along which the entries of a node depend on each other given the rest.
+
+    The simplex of the node is not included."""
     found: set[str] = set()
     for child in connections.children[node.name].values():
         factors = factors_of(connections, node.name, child)
@@ -139,10 +144,10 @@ def coupled_dims(connections: Connections, node: Node) -> tuple[str, ...]:
 class Wiring:
     """The static analysis of a network; ``nodes`` in topological order, parents first.
 
-    The nodes ``held`` have given values, see `Connections`. Those that are ``completed`` sum to one
-    over a dim along which their exposure q varies. They are drawn given pseudo-counts that bring it
-    to its maximum, y_v ~ Pois((q̄ − q_v) φ_v), and these are forgotten at once: such a draw reads
-    the node's own value, and whatever else the exposure is made of.
+    The nodes ``held`` have given values, see `Connections`. Nodes ``completed`` sum to one over a
+    dim along which their exposure q varies. They are drawn given pseudo-counts that raise it to its
+    maximum, y_v ~ Pois((q̄ − q_v) φ_v). The pseudo-counts are then discarded. Such a draw reads the
+    node's own value and all parts of the exposure.
     """
 
     def __init__(
@@ -184,7 +189,7 @@ class Wiring:
         return graph
 
     def counts_are_integer(self, name: str) -> bool:
-        """Whether all counts that a node hears are integers."""
+        """Whether all counts that a node receives are integers."""
         return all(source.rule.is_integer for source in self.sources[name])
 
     def _check_node(self, node: Node) -> None:
@@ -195,16 +200,17 @@ class Wiring:
             return
         if not sources:
             raise NetworkError(
-                f"{node.name}: nothing depends on it; leave it out of the network, or put it in a "
+                f"{node.name}: nothing depends on it; remove it from the network, or put it in a "
                 "slot of another node"
             )
         kinds = {source.rule.kind for source in sources}
         if len(kinds) > 1:
             raise MissingRuleError(
-                f"{node.name} would hear evidence of different kinds: {kinds}{suggest_remedy(node)}"
+                f"{node.name} would receive evidence of different kinds: {kinds}"
+                + suggest_remedy(node)
             )
         if not kinds <= set(kinds_received(node)):
-            raise MissingRuleError(f"{node.name} cannot hear {kinds} evidence")
+            raise MissingRuleError(f"{node.name} cannot receive {kinds} evidence")
         for slot in node.slots():
             rule = self.rules.get((node.name, slot))
             if rule is None:
@@ -219,7 +225,7 @@ class Wiring:
             check_kernel(self.connections, node)
 
     def _check_leaves_zero(self, node: Node) -> None:
-        """Refuse a hidden count and a gamma that would keep each other at 0 for ever."""
+        """Reject a hidden count and a gamma that would keep each other at 0 for ever."""
         if not isinstance(node, Latent) or node.support != "whole":
             return
         for child in self.connections.children[node.name].values():
@@ -230,7 +236,7 @@ class Wiring:
                         f"{node.name} stands in the {slot} of {child.name}, which is "
                         f"{getattr(child, slot)} and can be 0: then {child.name} is 0, and a "
                         f"{child.name} of 0 keeps {node.name} at 0 for ever. Add a positive number "
-                        f"to it, as in {slot}=0.1 + {node.name}; or let the two be drawn together: "
+                        f"to it, as in {slot}=0.1 + {node.name}; or draw the two together: "
                         f"pgbn.RandomisedGamma({child.name!r}, rate of {node.name}, rate)"
                     )
 
@@ -240,18 +246,18 @@ class Wiring:
                 names = self.polynomials[node.name, slot].names
                 parents = ", ".join(names) or f"the row before of {node.name}"
                 raise MissingRuleError(
-                    f"{parents} stands in the {slot} of {node.name}, but {node.name} hears a "
+                    f"{parents} stands in the {slot} of {node.name}, but {node.name} receives a "
                     f"real-valued count from the {source.slot} of {source.child.name}, and only "
                     f"integer counts can be passed on; make {slot} of {node.name} a number"
                 )
 
     def _check_reads(self, name: str) -> None:
-        """The evidence of a node may not depend on its value, nor on what it integrates out."""
+        """Check that a node's evidence does not depend on its value or on nodes integrated out."""
         sequential = self.connections.sequential
         read = {
             read.name
             for read in self.reads.of_evidence(name)
-            # an entry is drawn given the others, and so is what is integrated over that entry
+            # an entry is drawn given the others, and so are the draws that integrate it out
             if not (isinstance(read, OthersRead) and name in sequential[read.name].members)
         }
         wrong = sorted(read & (self.reads.marginalised(name) | {name}))
@@ -260,7 +266,7 @@ class Wiring:
             weight = any(source.term.phase == LATER for source in self.sources[name])
             once = "" if weight else f"use {name} in one place only, or "
             raise MissingRuleError(
-                f"{name} has no conjugate update: what it hears from {children} depends on "
+                f"{name} has no conjugate update: what it receives from {children} depends on "
                 f"{', '.join(wrong)}, which its update would change or integrate out; {once}make "
                 f"{name} a number{suggest_remedy(self.nodes[name])}"
             )
@@ -276,23 +282,26 @@ class Wiring:
                 )
 
     def may_be_zero(self, name: str) -> bool:
-        """Whether a node's value can be exactly 0: a gate, or a gamma that a gate switches off. A
-        given value is known, and looked at when it is there."""
+        """Whether a node's value can be exactly 0: a gate, or a gamma that a gate switches off.
+
+        A given value is checked when it is passed."""
         node = self.nodes[name]
         if name in self.held:
             return node.has_zeros
         return node.has_zeros or any(not self.is_positive(node, slot) for slot in node.zero_with)
 
     def is_positive(self, node: Node, slot: str) -> bool:
-        """Whether a slot is always positive: by one term, by one where two dims are the same and
-        another where they are not, or by constants that are 0 in different places."""
+        """Whether a slot is always positive, for one of three reasons.
+
+        One term is positive; or one term is positive if two dims are the same and another if they
+        differ; or the constants are 0 in different places."""
         found: dict[tuple[str | int, ...], set[str]] = {}
         for term in self.polynomials[node.name, slot].terms:
             pairs = [f for f in term.factors if f.relation is not None or f.when]
             if len(pairs) < 2 and all(
                 (factor.simplex and set(factor.simplex) <= set(term.contracted))
                 or self._factor_is_positive(factor)
-                for factor in term.factors  # what sums to one is somewhere positive
+                for factor in term.factors  # a value that sums to one is positive somewhere
             ):
                 if not pairs:
                     return True
@@ -356,24 +365,24 @@ class Wiring:
             )
 
     def _check_passed_back(self, node: Node, slot: str) -> None:
-        """A row of proportions hears from the next row an exposure that must be the same for all
-        its entries."""
+        """Check the exposure that a row of proportions receives from the next row.
+
+        It must be the same for all entries of the row."""
         if node.simplex in self.exposures.passed_back_dims(node, slot):
             raise MissingRuleError(
-                f"{node.name}: {slot} = {getattr(node, slot)} weighs the entries of the row before "
-                f"differently along {node.simplex!r}, so that what a row passes back varies over "
-                f"{node.simplex!r} and its Dirichlet is not conjugate; let the weights be the same "
-                f"along {node.simplex!r}"
+                f"{node.name}: {slot} = {getattr(node, slot)} weights the entries of the row "
+                f"before differently along {node.simplex!r}, so that what a row passes back "
+                f"varies over {node.simplex!r} and its Dirichlet is not conjugate; let the weights "
+                f"be the same along {node.simplex!r}"
             )
 
     def _check_completed(self, node: Node) -> None:
-        """The pseudo-counts of a node are drawn given its value, so that nobody may integrate it
-        out."""
+        """Check that no step integrates out a node that is drawn given pseudo-counts."""
         received = [p for s in self.sources[node.name] for p in self.exposures.source_exposure(s)
                  if not s.dims_of(p.dims).isdisjoint(node.sums_over)]  # fmt: skip
         over = ", ".join(map(repr, node.sums_over))
         why = (
-            f"{node.name} sums to one over {over}, and the exposure that it hears "
+            f"{node.name} sums to one over {over}, and the exposure that it receives "
             f"({in_words(received)}) varies over {over}"
         )
         if any(node.name in step.members for step in self.connections.sequential.values()):

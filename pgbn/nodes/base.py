@@ -1,8 +1,11 @@
 """Node: a named distribution with dims and slots. A new type subclasses Latent or Observed.
 
-A node type answers three questions. How it is generated: `Node.generate`. What evidence
-it passes to each slot: `pgbn.evidence_rule`. How it is drawn given the evidence that it
-hears: `pgbn.draw_rule`, which gives the parameters of the posterior in its own family.
+A node type answers three questions:
+
+- How is it generated? `Node.generate`.
+- Which evidence does it send to each slot? `pgbn.evidence_rule`.
+- How is it drawn given the evidence that it receives? `pgbn.draw_rule`, which gives the
+  parameters of the posterior in its own family.
 """
 
 from __future__ import annotations
@@ -30,13 +33,13 @@ class Node(Expression):
     Invariant: the class attribute `tag` is unique; it is the node's "type" in JSON.
     """
 
-    # slots whose value must be positive, whether the node's own value can be exactly 0 whatever
-    # they are, the slots with which it is 0, and slots that may be negative, such as a mean
+    # slots whose value must be positive; whether the node's own value can be exactly 0 for any
+    # slots; the slots with which it is 0; and slots that may be negative, such as a mean
     positive_slots: ClassVar[tuple[str, ...]] = ()
     has_zeros: ClassVar[bool] = False
     zero_with: ClassVar[tuple[str, ...]] = ()
     real_slots: ClassVar[tuple[str, ...]] = ()
-    # whether the value itself may be negative: then it may stand in such slots only
+    # whether the value itself may be negative: then only such slots may use it
     real: ClassVar[bool] = False
 
     name: str
@@ -58,7 +61,7 @@ class Node(Expression):
         for dim in ("chain", "draw"):
             if dim in self.axes:
                 raise NetworkError(
-                    f"{cls.__name__}({name!r}): a dim {dim!r}, which draws have themselves; give "
+                    f"{cls.__name__}({name!r}): a dim {dim!r}, which every draw has already; give "
                     "it another name"
                 )
 
@@ -79,12 +82,12 @@ class Node(Expression):
         if not f"_{name}".isidentifier() or not name:
             raise ValueError(f"{name!r} is not a name: use letters, digits and underscores")
         if name in ("self", "constant"):
-            raise ValueError(f"{name!r} has a meaning of its own here; choose another name")
+            raise ValueError(f"{name!r} is reserved; choose another name")
         return name
 
     @property
     def _parts(self) -> tuple[Expression, ...]:
-        """None: in the slots of other nodes it stands as a whole."""
+        """None: a node is not taken apart in the slots of other nodes."""
         return ()
 
     @property
@@ -99,7 +102,7 @@ class Node(Expression):
 
     @property
     def sums_over(self) -> tuple[str, ...]:
-        """The dims over which, together, the value sums to one: none, one or several."""
+        """The dims over which the value sums to one, all together: none, one or several."""
         return () if self.simplex is None else (self.simplex,)
 
     def slot_axes(self, slot: str) -> tuple[str, ...]:
@@ -130,18 +133,19 @@ class Node(Expression):
 class Latent(Node):
     """A node whose value is unknown and is drawn."""
 
-    # values above it are refused: products of two of them would not be finite
+    # values above it are rejected: products of two of them would not be finite
     largest: ClassVar[float] = 1e150
-    # where values lie, for kernels that move them: "positive", in the "unit" interval, or "whole"
-    # numbers; "" for what they cannot move
+    # the support of the values, for kernels that move them: "positive", the "unit" interval, or
+    # "whole" numbers; "" if they cannot move the node
     support: ClassVar[str] = "positive"
-    # whether the value is zeros with a single 1 along its simplex: chains of it are drawn whole
+    # whether the value is zeros with a single 1 along its simplex: all rows of a chain of such
+    # values are drawn together
     finite: ClassVar[bool] = False
 
     update: str = ""  # the name of a kernel that draws it in place of its draw rule
 
     def refuses(self, value: Array) -> str | None:
-        """What keeps these values (in the order of the axes) from being possible, or None."""
+        """The reason why these values (in the order of the axes) are impossible, or None."""
         if not np.isfinite(value).all() or (value < 0).any():
             bad = value[~(np.isfinite(value) & (value >= 0))].flat[0]
             return f"has the value {bad:g}; give finite values of at least 0"
@@ -160,19 +164,22 @@ class Latent(Node):
         return self.refuses(value)
 
     def expectation(self, **slots: Any) -> Array | None:
-        """The expectation given the slots, where it is known; with a simplex, ``axis`` is its."""
+        """The expectation given the slots, or None if it has no formula.
+
+        A node with a simplex also receives the ``axis`` of the simplex."""
         return None
 
     def begin(self, value: Array) -> Array:
-        """Where a chain begins, from a draw of the prior, or of some of its rows. Any possible
-        value will do."""
+        """The value at which a chain begins, from a draw of the prior or of some of its rows.
+
+        Any possible value will do."""
         return value
 
 
 class Observed(Node):
     """A node whose value is data."""
 
-    # whether data above 0 have probability 0 where the latent counts behind them are 0
+    # whether data above 0 have probability 0 if the latent counts behind them are 0
     positive_needs_counts: ClassVar[bool] = False
 
     def log_density_cells(self, value: Array, **slots: Any) -> Array:
@@ -180,17 +187,18 @@ class Observed(Node):
         return self.log_density(value, **slots)
 
     def told_by_data(self, value: Array, axis: int) -> dict[str, Array]:
-        """The slots that data bring with them, so that what is predicted has them too: the total
-        of a multinomial, along ``axis``."""
+        """The slots that the data determine, such as the total of a multinomial along ``axis``.
+
+        Predictions use these slots too."""
         return {}
 
     def check(self, values: Array) -> str | None:
-        """What these (finite) data values have that they must not ("negative values"), or None."""
+        """The fault of these (finite) data values, such as "negative values", or None."""
         return None
 
 
 def check_methods(node: Node) -> None:
-    """Refuse a type that leaves out what every type must define."""
+    """Reject a type without a method that every type must define."""
     if type(node).generate is Node.generate:
         raise _undefined(node, "generate", "stream")
 
@@ -203,7 +211,7 @@ def _undefined(node: Node, method: str, arguments: str) -> NetworkError:
 
 
 def draw_node(node: Node, stream: Stream, shape: tuple[int, ...], slots: dict[str, Any]) -> Array:
-    """What ``node.generate`` draws, in another shape of as many cells."""
+    """A draw by ``node.generate``, in another shape with the same number of cells."""
     drawn = np.asarray(node.generate(stream, **slots))
     if drawn.size != prod(shape):
         raise NetworkError(
@@ -214,14 +222,14 @@ def draw_node(node: Node, stream: Stream, shape: tuple[int, ...], slots: dict[st
 
 
 def check_positive(expression: Expression) -> Expression:
-    """Refuse constants that are not positive."""
+    """Reject constants that are not positive."""
     if isinstance(expression, Constant) and not expression.value.min() > 0:
         raise ValueError(f"must be positive, got {float(expression.value.min()):g}")
     return expression
 
 
 def check_probability(expression: Expression) -> Expression:
-    """Refuse constants outside [0, 1]."""
+    """Reject constants outside [0, 1]."""
     if isinstance(expression, Constant):
         value = expression.value
         if value.min() < 0 or value.max() > 1:
@@ -230,12 +238,13 @@ def check_probability(expression: Expression) -> Expression:
 
 
 def definitions_of(cls: type[Node]) -> list[type[Node]]:
-    """A type and, in a notebook whose cell was run again, the types that had its place before it,
-    the newest first."""
+    """A type and its earlier definitions, the newest first.
+
+    A notebook has earlier definitions if a cell was run again."""
     known = _definitions.get((cls.__module__, cls.__qualname__), [])
     return [cls, *reversed(known[: known.index(cls)])] if cls in known else [cls]
 
 
 def node_types() -> dict[str, type[Node]]:
-    """The known node types by tag."""
+    """The registered node types by tag."""
     return dict(_types)

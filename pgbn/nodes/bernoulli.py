@@ -19,7 +19,7 @@ from pgbn.samplers.random import Stream
 
 
 class _Gate(Latent):
-    """What the two have in common: a value of 0 or 1."""
+    """The base of both types: a value of 0 or 1."""
 
     support: ClassVar[str] = ""
     has_zeros: ClassVar[bool] = True
@@ -32,7 +32,7 @@ class _Gate(Latent):
 
 
 class Bernoulli(_Gate):
-    """h ~ Bern(π), used as a factor: a gamma of shape h·r is switched off where h = 0."""
+    """h ~ Bern(π), used as a factor: a gamma of shape h·r is switched off if h = 0."""
 
     tag: ClassVar[str] = "bernoulli"
     positional: ClassVar[tuple[str, ...]] = ("probability",)
@@ -55,9 +55,9 @@ class Bernoulli(_Gate):
 class LogitBernoulli(_Gate):
     """h ~ Bern(σ(ψ)), σ(ψ) = 1/(1 + e^{−ψ}), a gate with the log odds ψ = ``logit``.
 
-    As a factor it switches off, as `pgbn.Bernoulli` does; in the logit of another one it is a unit
+    As a factor it switches off, as `pgbn.Bernoulli` does. In the logit of another one it is a unit
     of a sigmoid belief network. The normal nodes in its logit are drawn given Pólya-gamma
-    variables, ω ~ PG(1, ψ), with which its likelihood is e^{(h − ½)ψ − ½ωψ²}.
+    variables ω ~ PG(1, ψ). Its likelihood given ω is e^{(h − ½)ψ − ½ωψ²}.
     """
 
     tag: ClassVar[str] = "logit_bernoulli"
@@ -96,7 +96,7 @@ evidence_rule(
     reference="Gan et al. 2015",
 )
 def _posterior(count: Array, exposure: Array, probability: Array) -> dict[str, Array]:
-    # In log odds, where e^{−q} does not underflow: a gate of probability 1 stays at 1.
+    # Log odds do not underflow as e^{−q} does: a gate of probability 1 stays at 1.
     log_odds = log_of(probability) - log1p_of(-probability) - exposure
     on = 1.0 / (1.0 + exp_of(-log_odds))
     return {"probability": np.where(count > 0, 1.0, on)}

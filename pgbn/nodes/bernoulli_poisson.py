@@ -53,8 +53,8 @@ def _counts(stream: Stream, rate: Array) -> Array:
 
 
 def draws_ones(node: Node) -> bool:
-    """Whether the counts behind the data of a node are drawn as here, above 0 given a 1, and
-    nothing but the rate hears them."""
+    """Whether a node draws its counts by this rule (above 0 given a 1), and only its rate
+    receives them."""
     link = find_link(node)
     return link is not None and link.counts is _counts and node.slots() == ("rate",)
 

@@ -14,12 +14,12 @@ from pgbn.nodes.rules.registry import draw_rule
 from pgbn.samplers import vectorised
 from pgbn.samplers.random import Stream
 
-# a p that was rounded to 0 or 1 is not impossible
+# a p that was rounded to 0 or 1 is still possible
 _LEAST, _LEFT = float(np.finfo(np.float64).tiny), 0.5 * float(np.finfo(np.float64).epsneg)
 
 
 class _BetaParameters(Latent):
-    """What the two have in common: the parameters of p ~ Beta(a, b)."""
+    """The base of both types: the parameters of p ~ Beta(a, b)."""
 
     positional: ClassVar[tuple[str, ...]] = ("a", "b")
 
@@ -54,11 +54,11 @@ class Beta(_BetaParameters):
 class BetaOdds(_BetaParameters):
     """c = (1−p)/p with p ~ Beta(a, b): the rate of a gamma that makes its counts NB(·, p).
 
-    The value is c, drawn as a ratio of gammas in log space, so p near 0 or 1 loses nothing.
+    The value is c, drawn as a ratio of gammas in log space, so p near 0 or 1 keeps its precision.
     """
 
     tag: ClassVar[str] = "beta_odds"
-    largest: ClassVar[float] = np.inf  # p may be as small as numbers are
+    largest: ClassVar[float] = np.inf  # p may be as small as any float
 
     def begin(self, value: Array) -> Array:
         return np.clip(value, 0.01, 100.0)
@@ -75,7 +75,7 @@ class BetaOdds(_BetaParameters):
         return rf"(1-p)/p,\ p \sim \mathrm{{Beta}}({slots['a']},\ {slots['b']})"
 
 
-# p^m (1−p)^n is heard by both, but as "odds" only where the child means the rate (1−p)/p
+# both receive p^m (1−p)^n, but as "odds" only if the child means the rate (1−p)/p
 @draw_rule(
     BetaOdds,
     kind="odds",

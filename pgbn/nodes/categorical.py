@@ -19,9 +19,9 @@ from pgbn.samplers.random import Stream
 class Categorical(Latent):
     """z ~ Cat(π) along the dim ``over``: zeros with a single 1, P(z_k = 1) = π_k.
 
-    ``rate[z]``, or ``z @ rate``, is the rate of the component that was chosen. With a `Shift` in
-    its probability it is a Markov chain of hidden states, drawn by forward filtering and backward
-    sampling.
+    ``rate[z]``, or ``z @ rate``, is the rate of the chosen component. With a `Shift` in its
+    probability, z is a Markov chain of hidden states. Forward filtering and backward sampling
+    draw it.
     """
 
     tag: ClassVar[str] = "categorical"
@@ -78,7 +78,7 @@ evidence_rule(
 
 
 def choices(shape: tuple[int, ...], axis: int) -> list[Array]:
-    """The arrays in which every line along an axis makes the first choice, the second, …"""
+    """One array for each choice, which every line along the axis makes."""
     every = np.eye(shape[axis])
     sizes = [1] * len(shape)
     sizes[axis] = shape[axis]
@@ -88,7 +88,7 @@ def choices(shape: tuple[int, ...], axis: int) -> list[Array]:
 @kernel_rule(
     Categorical,
     equation=r"\mathrm{Cat}\bigl(\propto p(z = k \mid -)\bigr)_{k}",
-    reference="the conditional of a finite choice, every choice weighed",
+    reference="the conditional of a finite choice, from the weight of every choice",
 )
 def _weigh(stream: Stream, log_conditional: LogConditional) -> Array:
     axis = stream.simplex

@@ -17,7 +17,7 @@ from pgbn.nodes.rules.types import Evidence
 from pgbn.samplers import vectorised
 from pgbn.samplers.random import Stream
 
-_TINY = float(np.finfo(np.float64).tiny)  # an entry that underflowed is not impossible
+_TINY = float(np.finfo(np.float64).tiny)  # an entry that underflowed is still possible
 
 
 class Dirichlet(Latent):

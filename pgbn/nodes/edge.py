@@ -1,4 +1,4 @@
-"""Edge: an operation of your own, said in terms of the others, or evaluated by itself.
+"""Edge: an operation of your own, made of other operations or with its own evaluation.
 
     class Twice(pgbn.Edge):
         tag: ClassVar[str] = "my_package.twice"
@@ -7,13 +7,15 @@
         def expand(self):
             return 2.0 * self.of
 
-It may then stand in any slot. What is built from operations that can be evaluated, shared out and
-exposed can be so itself, so that `expand` is all that there is to write. An operation
+Any slot may then contain it. `expand` is all that you write: pgbn evaluates the expansion, shares
+counts out among its terms and computes their exposures.
 
-    y_v = Σ_e c_ve a_e,  c ≥ 0 known, or made of its other operands
+pgbn may have no operations, or none that is fast enough, for some operation
 
-for which pgbn has no operations, or none that is fast enough, defines in its place `evaluate`,
-`split` and `expose`; `pgbn.testing.check_edge` compares the three with the whole matrix c.
+    y_v = Σ_e c_ve a_e,  c ≥ 0 given, or made of its other operands
+
+Such a type defines `evaluate`, `split` and `expose` instead of `expand`.
+`pgbn.testing.check_edge` compares the three with the complete matrix c.
 """
 
 from __future__ import annotations
@@ -29,16 +31,16 @@ _OWN = ("evaluate", "split", "expose")
 
 
 class Edge(Expression):
-    """An expression that stands for another one, which `expand` gives, or that brings its own
-    evaluation, split and exposure.
+    """An expression that stands for another one (`expand`), or has its own `evaluate`, `split` and
+    `expose`.
 
     Invariants: the class attribute `tag` is unique; it is the "edge" in JSON. Fields annotated as
-    `pgbn.Slot` hold expressions, the others what pydantic can write as JSON. A type defines
-    `expand`, or `evaluate`, `split` and `expose`, all three.
+    `pgbn.Slot` contain expressions, the others values that pydantic can write as JSON. A type
+    defines `expand`, or all three of `evaluate`, `split` and `expose`.
     """
 
     _multiplies: ClassVar[bool] = True
-    positive: ClassVar[bool] = False  # an evaluated value is positive wherever its operands are
+    positive: ClassVar[bool] = False  # an evaluated value is positive if its operands are
 
     @classmethod
     def __pydantic_init_subclass__(cls, **kwargs: Any) -> None:
@@ -53,7 +55,7 @@ class Edge(Expression):
         if defined and lacking:
             raise NetworkError(
                 f"the edge type {cls.__name__} defines {', '.join(defined)} but not "
-                f"{', '.join(lacking)}; define all three, or expand(self) in their place"
+                f"{', '.join(lacking)}; define all three, or expand(self) instead"
             )
         known = _types.get(cls.tag)
         if known is not None and known.__qualname__ != cls.__qualname__:
@@ -69,47 +71,51 @@ class Edge(Expression):
         )
 
     def dims_of(self, **operands: tuple[str, ...]) -> tuple[str, ...]:
-        """The dims of the value, given those of the operands by slot: all of them, unless
-        replaced."""
+        """The dims of the value, given those of the operands by slot. The default is all dims."""
         return tuple(dict.fromkeys(dim for dims in operands.values() for dim in dims))
 
     def independent_dims(self, **operands: tuple[str, ...]) -> tuple[str, ...]:
-        """The dims, given those of the operands by slot, along which every row of the value is made
-        of the same row, alone, of each operand that has the dim, and in the same way for all rows:
-        `net.infer` takes new rows along these. None, unless replaced."""
+        """The dims along which rows do not depend on each other, given the dims of the operands.
+
+        Row i of the value depends on row i alone of each operand that has the dim, in the same way
+        for all rows. `net.infer` accepts new rows along these dims. The default is none."""
         return ()
 
     def evaluate(self, **operands: Any) -> Any:
-        """The value, (R, *dims_of), from arrays (R or 1, *dims) of the operands: linear in each,
-        with coefficients that are never negative."""
+        """The value (R, *dims_of) from arrays (R or 1, *dims) of the operands.
+
+        It is linear in each operand, with coefficients that are never negative."""
         raise NotImplementedError
 
     def split(self, stream: Any, count: Any, **operands: Any) -> dict[str, Any]:
-        """For each slot, the counts (R, *dims) of its entries: the ``count`` (R, *dims_of) of every
-        cell of the value, shared out among the summands of the cell in proportion to them. A
-        summand is a product of one entry of each operand, all of which hear its counts."""
+        """The counts (R, *dims) of the entries of each slot.
+
+        The ``count`` (R, *dims_of) of every cell is shared out among its summands in proportion to
+        them. A summand is a product of one entry of each operand; all these entries receive its
+        counts."""
         raise NotImplementedError
 
     def expose(self, slot: str, exposure: Any, shape: tuple[int, ...], **others: Any) -> Any:
-        """Σ_v q_v c_ve: the exposure of the entries of one operand, of this ``shape``, from the
-        ``exposure`` (R, *dims_of) of the value and the other operands."""
+        """Σ_v q_v c_ve: the exposure of the entries of one operand, which has this ``shape``.
+
+        It is made from the ``exposure`` (R, *dims_of) of the value and the other operands."""
         raise NotImplementedError
 
     @property
     def is_evaluated(self) -> bool:
-        """Whether it brings its own evaluation, split and exposure."""
+        """Whether it has its own evaluation, split and exposure."""
         return type(self).evaluate is not Edge.evaluate
 
     @property
     def _parts(self) -> tuple[Expression, ...]:
-        """The expressions that it is made of: its operands, or what it stands for."""
+        """The expressions that it is made of: its operands, or its expansion."""
         if self.is_evaluated:
             return tuple(getattr(self, slot) for slot in self.slots())
         return (self.expanded,)
 
     @cached_property
     def expanded(self) -> Expression:
-        """What `expand` gives, once: the nodes and constants in it are always the same ones."""
+        """The result of `expand`, called once: its nodes and constants are always the same ones."""
         found = self.expand()
         if found is self:
             raise NetworkError(f"{type(self).__name__}: expand() returned the edge itself")
@@ -124,7 +130,7 @@ class Edge(Expression):
             return super().extent
         except RecursionError:
             name = type(self).__name__
-            raise NetworkError(f"{name}: expand() returns edges that expand for ever") from None
+            raise NetworkError(f"{name}: expand() returns edges that expand without end") from None
 
     def __str__(self) -> str:
         fields = ", ".join(
@@ -135,5 +141,5 @@ class Edge(Expression):
 
 
 def edge_types() -> dict[str, type[Edge]]:
-    """The known edge types by tag."""
+    """The registered edge types by tag."""
     return dict(_types)

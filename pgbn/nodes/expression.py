@@ -1,6 +1,6 @@
-"""Expressions: what may stand in a slot of a node, and the operators that build it.
+"""Expressions: the possible contents of a slot of a node, and the operators that build them.
 
-A slot holds a number, a node, or a polynomial of nodes:
+A slot contains a number, a node, or a polynomial of nodes:
 
 - ``phi @ theta``   Mix: a product summed over the dims that both share,
 - ``tau * theta``   Product, ``gamma0 / K`` Product with a number,
@@ -34,11 +34,11 @@ from scipy.sparse import csr_array, issparse
 from pgbn.checks import in_order, is_finite_number
 from pgbn.errors import NetworkError, did_you_mean
 
-# ---- what the constructors of expressions are given ---------------------------------------------
+# ---- arguments of the constructors of expressions -----------------------------------------------
 
 
 def is_real(value: Any) -> bool:
-    """Whether a value is a real number; a bool is none."""
+    """Whether a value is a real number; a bool is not."""
     return isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
 
 
@@ -67,7 +67,7 @@ _MANY = 2_000_000  # rows or columns, some of which may be empty
 
 
 def as_known(value: Any) -> Any:
-    """What a constant is given: an array, or a sparse matrix, which stays one."""
+    """The value of a constant, checked: an array, or a sparse matrix, which stays sparse."""
     if not issparse(value):
         return as_array(value)
     if value.dtype.kind not in "iufb":
@@ -75,8 +75,8 @@ def as_known(value: Any) -> Any:
     longest = max(value.shape, default=0)
     if longest > _MANY and longest > 100 * value.nnz:  # a few bytes may claim any size
         raise NetworkError(
-            f"a sparse matrix of shape {value.shape} with {value.nnz} entries; leave empty rows "
-            "and columns out"
+            f"a sparse matrix of shape {value.shape} with {value.nnz} entries; remove empty rows "
+            "and columns"
         )
     try:
         if hasattr(value, "check_format"):
@@ -85,7 +85,7 @@ def as_known(value: Any) -> Any:
             value._check()
         matrix = csr_array(value, dtype=np.float64, copy=True)
     except (ValueError, TypeError, IndexError) as error:
-        raise NetworkError(f"{short(value)} is damaged ({error}); make it anew") from None
+        raise NetworkError(f"{short(value)} is damaged ({error}); build it again") from None
     if not all(matrix.shape):
         raise NetworkError(f"{short(value)} is empty; give at least one row and one column")
     matrix.sum_duplicates()
@@ -100,7 +100,7 @@ def as_known(value: Any) -> Any:
 def by_position(
     cls: type[Expression], args: tuple[Any, ...], fields: dict[str, Any]
 ) -> dict[str, Any]:
-    """The fields, with those that were given by position."""
+    """All fields: those given by name and those given by position."""
     named, positional = "name" in fields, cls.positional
     call = f"{cls.__name__}({fields['name']!r})" if named else cls.__name__
     if len(args) > len(positional):
@@ -125,7 +125,7 @@ def short(value: Any) -> str:
 
 
 def explain_error(cls: type[Any], name: object, error: ValidationError) -> str:
-    """A complaint of pydantic in our words; an argument that is not known is named first."""
+    """An error of pydantic in the words of pgbn; an unknown argument is named first."""
     complaints = error.errors()
     first = next((c for c in complaints if c["type"] == "extra_forbidden"), complaints[0])
     field = ".".join(str(part) for part in first["loc"]) or "arguments"
@@ -142,7 +142,7 @@ def explain_error(cls: type[Any], name: object, error: ValidationError) -> str:
     return f"{call}: {field}: {message} ({cls.__name__} takes {takes})"
 
 
-# ---- numpy's functions: operators are ours, others are rejected in words ------------------------
+# ---- numpy's functions: operators are supported, others are rejected with an error --------------
 
 _OPERATORS = {
     "add": "add", "multiply": "mul", "matmul": "matmul", "divide": "truediv", "subtract": "sub",
@@ -151,8 +151,9 @@ _OPERATORS = {
 
 
 def apply_ufunc(kind: type[Any], ufunc: str, method: str, inputs: tuple[Any, ...]) -> Any:
-    """``array * node`` and the like by the operators of the expressions, of type ``kind``;
-    equality is identity."""
+    """Apply the operators of expressions, of type ``kind``, to ``array * node`` and the like.
+
+    Equality is identity."""
     if method == "__call__" and len(inputs) == 2:
         left, right = inputs
         if ufunc in ("equal", "not_equal"):
@@ -183,7 +184,7 @@ def _check_dims(dims: tuple[str, ...]) -> tuple[str, ...]:
     if len(set(dims)) < len(dims):
         raise ValueError(f"{dims} names a dim twice; give the second another name")
     if not all(dims):
-        raise ValueError(f"{dims} holds an empty name; a dim is called, say, 'doc'")
+        raise ValueError(f"{dims} has an empty name; name the dim, for example 'doc'")
     return dims
 
 
@@ -191,8 +192,8 @@ Dims = Annotated[tuple[str, ...], BeforeValidator(_as_dims), AfterValidator(_che
 
 
 if TYPE_CHECKING:
-    # What a type checker needs to know of pydantic's base: our constructors take the name and
-    # the first slots by position, which its synthesised ones do not.
+    # For type checkers: the constructors take the name and the first slots by position, which
+    # the constructors that pydantic synthesises do not.
     from pydantic.fields import FieldInfo
 
     class _Model:
@@ -218,7 +219,7 @@ class Expression(_Model):
     tag: ClassVar[str] = "expression"
     # the fields that may be given by position
     positional: ClassVar[tuple[str, ...]] = ()
-    # whether its parts are multiplied, or else added
+    # whether its parts are multiplied; otherwise they are added
     _multiplies: ClassVar[bool] = False
 
     def __init__(self, *args: Any, **fields: Any) -> None:
@@ -244,7 +245,7 @@ class Expression(_Model):
             for name, field in cls.model_fields.items()
             if isinstance(field.annotation, type) and issubclass(field.annotation, Expression)
         )
-        if getattr(cls, "__pydantic_complete__", False):  # every network asks a hundred times
+        if getattr(cls, "__pydantic_complete__", False):  # every network needs it a hundred times
             _slots[cls] = found
         return found
 
@@ -257,7 +258,7 @@ class Expression(_Model):
 
     @cached_property
     def extent(self) -> tuple[int, int]:
-        """The number of terms, multiplied out, and how deep expressions are nested."""
+        """The number of terms after multiplying out, and the depth of nesting."""
         if not self._parts:
             return 1, 0
         terms, depths = zip(*(part.extent for part in self._parts), strict=True)
@@ -309,9 +310,9 @@ class Expression(_Model):
         return id(self)
 
     def __getitem__(self, by: Any) -> Expression:
-        """``theta[author]``: the entries that `pgbn.Categories` name, or that a hidden
-        `pgbn.Categorical` chooses, see `pgbn.Index`."""
-        from pgbn.nodes.index import Index  # it is an expression itself
+        """``theta[author]``: the entries that `pgbn.Categories` name, or a hidden
+        `pgbn.Categorical` chooses. See `pgbn.Index`."""
+        from pgbn.nodes.index import Index  # Index is an expression itself
 
         return Index(of=self, by=_as_categories(self, by))
 
@@ -336,10 +337,10 @@ Slot = Annotated[Expression, BeforeValidator(to_expression)]
 
 
 class Constant(Expression):
-    """A known number, or an array with a named dim for each of its axes.
+    """A fixed number, or an array with a named dim for each of its axes.
 
-    A scipy.sparse matrix stays sparse: ``Constant(W, dims=("doc", "author")) @ theta`` costs as
-    much as W has entries, and gives every document the weighted sum of its authors.
+    A scipy.sparse matrix stays sparse. ``Constant(W, dims=("doc", "author")) @ theta`` gives every
+    document the weighted sum of its authors; its cost is proportional to the entries of W.
     """
 
     tag: ClassVar[str] = "constant"
@@ -362,7 +363,7 @@ class Constant(Expression):
 class Mix(Expression):
     """Σ over shared dims of a product: ``phi @ theta``.
 
-    ``over`` names the dims to sum; left out, they are those that two factors share and
+    ``over`` names the dims to sum. By default they are the dims that two factors share and
     the node that uses the Mix does not have.
     """
 
@@ -408,7 +409,7 @@ class Rename(Expression):
 
 
 def _as_categories(expression: Expression, by: Any) -> tuple[Any, ...]:
-    """What stands in brackets: `pgbn.Categories` or `pgbn.Categorical`, one or several."""
+    """The contents of the brackets: one or several `pgbn.Categories` or `pgbn.Categorical`."""
     from pgbn.nodes.categorical import Categorical
     from pgbn.nodes.index import Categories
 
@@ -424,5 +425,5 @@ def _as_categories(expression: Expression, by: Any) -> tuple[Any, ...]:
 
 
 def bracket(expression: Expression) -> str:
-    """An expression as it stands in a product."""
+    """An expression as a product shows it, in brackets if it needs them."""
     return f"({expression})" if isinstance(expression, Sum) else str(expression)

@@ -16,7 +16,7 @@ from pgbn.samplers import vectorised
 from pgbn.samplers.elementwise import log1p_ratio
 from pgbn.samplers.random import Stream
 
-_TINY = float(np.finfo(np.float64).tiny)  # what kernels draw where a shape underflowed to 0
+_TINY = float(np.finfo(np.float64).tiny)  # kernels draw it if a shape underflowed to 0
 
 
 class Gamma(Latent):
@@ -36,8 +36,10 @@ class Gamma(Latent):
         return vectorised.gamma(stream, slots["shape"], slots["rate"])
 
     def begin(self, value: Array) -> Array:
-        """A vague prior draws numbers such as 1e-200, from where a chain takes long to return;
-        an exact 0 is a gamma that is switched off, and stays."""
+        """Larger values in place of tiny draws such as 1e-200 of a vague prior, from which a chain
+        takes long to return.
+
+        An exact 0 is a gamma that is switched off, and stays 0."""
         return np.where(value > 0, np.clip(value, 0.01, 100.0), value)
 
     def expectation(self, **slots: Any) -> Array:
@@ -47,7 +49,7 @@ class Gamma(Latent):
         shape, rate = np.broadcast_arrays(slots["shape"], slots["rate"])
         positive = shape > 0  # a gamma of shape 0 is a point mass at 0
         safe = np.where(positive, shape, 1.0)
-        # Γ(a) = Γ(1+a)/a stays finite in logs where a is as small as a double can be
+        # Γ(a) = Γ(1+a)/a stays finite in logs if a is as small as a double can be
         log_gamma = gammaln(1.0 + safe) - np.log(safe)
         density = xlogy(safe, rate) - log_gamma + xlogy(safe - 1, value) - rate * value
         return np.where(positive, density, np.where(value <= _TINY, 0.0, -np.inf))
@@ -67,7 +69,7 @@ class Gamma(Latent):
     reference="Zhou & Carin 2015, Lemma: a negative binomial count and its tables",
 )
 def tables_of_gamma(stream: Stream, count: Array, shape: Array) -> Array:
-    """m ~ NB(a, q/(c+q)) once θ is integrated out; its tables say ℓ ~ Pois(a·ln(1+q/c))."""
+    """m ~ NB(a, q/(c+q)) with θ integrated out; its tables are ℓ ~ Pois(a·ln(1+q/c))."""
     return vectorised.crt(stream, count, shape)
 
 

@@ -1,4 +1,4 @@
-"""HiddenPoisson: a count that nobody has seen, in the shape of a gamma or anywhere else."""
+"""HiddenPoisson: a latent count, in the shape of a gamma or in any other slot."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from pgbn.samplers.random import Stream
 
 
 class HiddenPoisson(Latent):
-    """h ~ Pois(rate), hidden: 0, 1, 2, … It is drawn given all that depends on it.
+    """h ~ Pois(rate), hidden: 0, 1, 2, … It is drawn given all nodes that depend on it.
 
     In the shape of a Gamma, ``Gamma("theta", 0.5 + h, c)``, its conditional is the Bessel law of
-    order a0 − 1 at 2√(λcθ), a0 = 0.5. With a0 = 0 a θ of 0 would keep h at 0 for ever, which is
-    refused: `RandomisedGamma` draws the two together.
+    order a0 − 1 at 2√(λcθ), a0 = 0.5. A shape with a0 = 0 is rejected, since θ = 0 would keep h at
+    0 for ever. `RandomisedGamma` draws the two together.
     """
 
     tag: ClassVar[str] = "hidden_poisson"

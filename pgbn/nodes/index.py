@@ -2,7 +2,7 @@
 
     g : doc → author,     value[doc] = theta[g(doc)]
 
-The array g is data, given beside that of the nodes, or known when the network is declared.
+The array g is given with the data of the nodes, or as ``values`` when the network is declared.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def as_categories(name: str, value: Any, dims: tuple[str, ...]) -> NDArray[np.in
         raise NetworkError(
             f"{what} has {found.ndim} axes, but its dims are {dims}; give an array of these"
         )
-    for end in (found.min(), found.max()):  # neither fits as an index, the second would wrap
+    for end in (found.min(), found.max()):  # neither can be an index: the second would wrap around
         if not 0 <= end < 2**62:
             raise NetworkError(f"{name}: has the number {end:g}; {remedy}")
     array = found.astype(np.int64)
@@ -49,11 +49,11 @@ def as_categories(name: str, value: Any, dims: tuple[str, ...]) -> NDArray[np.in
 
 
 class Categories(Expression):
-    """For every row of ``dims``, the number (counted from 0) of an entry of the dim ``of``.
+    """The number (counted from 0) of an entry of the dim ``of``, for every row of ``dims``.
 
     ``author = pgbn.Categories("author", dims="doc", of="writer")``; ``theta[author]`` then has the
-    dim doc in the place of writer. The numbers are given with the data, under this name, or here
-    as ``values``.
+    dim doc instead of writer. The numbers are given with the data, under this name, or here as
+    ``values``.
     """
 
     tag: ClassVar[str] = "categories"
@@ -82,11 +82,11 @@ class Categories(Expression):
 
 
 class Index(Expression):
-    """value[doc, …] = of[g(doc), …]: the dim that each `Categories` is about is read through it.
+    """value[doc, …] = of[g(doc), …]: each `Categories` g selects entries of one dim.
 
-    Written ``theta[author]``, or ``rate[group, period]`` for several. A value that is read by many
-    rows hears the counts and exposures of all of them, added up. A hidden choice z may stand there
-    too, a `pgbn.Categorical`: ``rate[z]`` is the rate that z chooses, Σ_k z_k rate_k.
+    Write ``theta[author]``, or ``rate[group, period]`` for several dims. An entry that many rows
+    read receives the sum of their counts and exposures. The brackets may also contain a hidden
+    choice z, a `pgbn.Categorical`: ``rate[z]`` is the rate that z chooses, Σ_k z_k rate_k.
     """
 
     tag: ClassVar[str] = "index"

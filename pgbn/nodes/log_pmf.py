@@ -1,7 +1,7 @@
-"""Log probabilities of what the count rules draw, for `pgbn.testing.check_conjugacy`.
+"""Log probabilities of the draws of count rules, for `pgbn.testing.check_conjugacy`.
 
-The samplers do not use them: they are written from the definitions, so that a mistake in a rule
-is not repeated here.
+The samplers do not use them. They follow the definitions, so that a mistake in a rule is not
+repeated here.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def crt_log_pmf(tables: Any, count: Any, shape: Any) -> NDArray[np.float64]:
 
 
 def neg_log_beta_log_density(exposure: Any, a: Any, count: Any) -> NDArray[np.float64]:
-    """The log density at s = e^{−q} of s ~ Beta(a, n); 0 where n = 0 and nothing is drawn."""
+    """The log density at s = e^{−q} of s ~ Beta(a, n); 0 if n = 0, since nothing is drawn."""
     exposure, a, count = np.broadcast_arrays(exposure, a, count)
     n = np.where(count > 0, count, 1.0)
     density = -(a - 1) * exposure + xlog1py(n - 1, -np.exp(-exposure)) - betaln(a, n)

@@ -1,4 +1,4 @@
-"""Multinomial: observed counts of known total."""
+"""Multinomial: observed counts with a given total."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from pgbn.samplers.random import Stream
 
 
 def _check_whole(total: Expression) -> Expression:
-    """Refuse a constant total that is not a whole number."""
+    """Reject a constant total that is not a whole number."""
     if isinstance(total, Constant) and issparse(total.value):
         raise ValueError("is sparse; give an array of the totals")
     if isinstance(total, Constant) and not (total.value % 1 == 0).all():
@@ -31,8 +31,8 @@ def _check_whole(total: Expression) -> Expression:
 class Multinomial(Observed):
     """x ~ Mult(total, probability) along the dim ``over``.
 
-    The probabilities must sum to one by construction (Dirichlet factors). ``total`` is used
-    to generate; data bring their own totals.
+    The probabilities must sum to one by construction (Dirichlet factors). ``total`` serves to
+    generate data; observed data have their own totals.
     """
 
     tag: ClassVar[str] = "multinomial"
@@ -73,7 +73,7 @@ class Multinomial(Observed):
         return each + gammaln(value.sum(axis=axis, keepdims=True) + 1.0) / value.shape[axis]
 
     def log_density_cells(self, value: Array, **slots: Any) -> Array:
-        """Without the factorial of the total, which is added once for each vector."""
+        """Log density of cells without the factorial of the total, which each vector adds once."""
         return xlogy(value, slots["probability"]) - gammaln(value + 1.0)
 
     def formula(self, **slots: str) -> str:

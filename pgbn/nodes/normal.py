@@ -26,7 +26,7 @@ def _inverse(latex: str) -> str:
 
 
 class _NormalParameters(Node):
-    """What the three have in common: y ~ N(mean μ, 1/precision τ)."""
+    """The base of the three types: y ~ N(mean μ, 1/precision τ)."""
 
     positional: ClassVar[tuple[str, ...]] = ("mean", "precision")
     positive_slots: ClassVar[tuple[str, ...]] = ("precision",)
@@ -52,8 +52,8 @@ class _NormalParameters(Node):
 class Normal(_NormalParameters, Latent):
     """w ~ N(mean μ, 1/precision): τ = ``precision`` is one over the variance.
 
-    It is used in linear predictors: the mean of another Normal or LogNormal, the logit of a
-    LogitBernoulli. What such a predictor sums over, as in ``Constant(F) @ w``, is drawn jointly.
+    Linear predictors use it: the mean of another Normal or LogNormal, the logit of a
+    LogitBernoulli. The entries that a predictor sums, as in ``Constant(F) @ w``, are drawn jointly.
     """
 
     tag: ClassVar[str] = "normal"
@@ -64,7 +64,7 @@ class Normal(_NormalParameters, Latent):
         return f"has the value {bad.flat[0]:g}; give finite numbers" if bad.size else None
 
     def begin(self, value: Array) -> Array:
-        """Not where a vague prior draws: from numbers such as 1e5 a chain takes long to return."""
+        """A value near 0: a chain takes long to return from draws of a vague prior such as 1e5."""
         return np.clip(value, -1.0, 1.0)
 
 
@@ -75,11 +75,10 @@ class ObservedNormal(_NormalParameters, Observed):
 
 
 class LogNormal(_NormalParameters, Latent):
-    """a = e^y, y ~ N(mean μ, 1/precision): the exponential of a linear predictor, positive, so that
-    it may be a shape or a rate.
+    """a = e^y, y ~ N(mean μ, 1/precision): the exponential of a linear predictor.
 
-    The larger the ``precision`` τ, the closer ln a is to its mean (its standard deviation is
-    1/√τ), and the more slowly the chain moves.
+    It is positive, so it may be a shape or a rate. A larger ``precision`` τ keeps ln a closer to
+    its mean (the standard deviation is 1/√τ), and makes the chain move more slowly.
     """
 
     tag: ClassVar[str] = "log_normal"
@@ -100,7 +99,7 @@ class LogNormal(_NormalParameters, Latent):
 
 
 def _half_of(value: Array) -> Array | float:
-    """½ for every entry: what a normal value counts for its precision."""
+    """½ for every entry: the count that a normal value sends to its precision."""
     return np.full(value.shape, 0.5) if isinstance(value, np.ndarray) else 0.5
 
 

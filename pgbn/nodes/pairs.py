@@ -1,10 +1,10 @@
-"""Pairs: an expression for the pairs of two dims that are apart, or for those that are the same.
+"""Pairs: an expression for the pairs of entries of two dims that differ, or that are the same.
 
     distinct(φ_i φ_j, i, j)    φ_i φ_j for i < j, and 0 for the other pairs
-    same(ξ ν_k, k, l)          ξ ν_k where k = l, and 0 elsewhere
+    same(ξ ν_k, k, l)          ξ ν_k for k = l, and 0 for the other pairs
 
-A node may stand several times in a product of which no two of its entries can be the same one:
-the product is then linear in each entry, and the entries are drawn one after another.
+A product may contain a node several times if its entries in the product are always different.
+The product is then linear in each entry, and the entries are drawn one after another.
 """
 
 from __future__ import annotations
@@ -45,8 +45,9 @@ class Pairs(Expression):
 
 
 def distinct(expression: Any, first: str, second: str, *, ordered: bool = False) -> Pairs:
-    """An expression at the pairs first < second, each pair once; with ``ordered``, at all pairs
-    first ≠ second, in both orders. It is 0 elsewhere.
+    """An expression at the pairs first < second, each pair once; it is 0 elsewhere.
+
+    With ``ordered``, it is at all pairs first ≠ second, in both orders.
 
     A graph: ``distinct(phi.rename(vertex="i") @ phi.rename(vertex="j"), "i", "j")``.
     """
@@ -55,5 +56,5 @@ def distinct(expression: Any, first: str, second: str, *, ordered: bool = False)
 
 
 def same(expression: Any, first: str, second: str) -> Pairs:
-    """An expression where first = second, the diagonal; it is 0 elsewhere."""
+    """An expression on the diagonal, first = second; it is 0 elsewhere."""
     return Pairs(of=to_expression(expression), first=first, second=second, relation="same")

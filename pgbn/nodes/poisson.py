@@ -18,7 +18,7 @@ LARGEST_RATE = 1e15  # beyond it, counts are not exact as floats
 
 
 def check_counts(values: Array) -> str | None:
-    """What keeps these values from being counts, or None."""
+    """The reason why these values are not counts, or None."""
     if (values < 0).any():
         return f"negative values (least: {values.min():g}); counts are 0, 1, 2, …"
     if values.dtype.kind == "f" and (values != np.floor(values)).any():
@@ -49,8 +49,8 @@ class Poisson(Observed):
         largest = np.max(slots["rate"])
         if largest > LARGEST_RATE:
             notify(
-                f"{self.name}: a rate of {largest:.3g} was drawn; its counts are cut at 1e18, so "
-                "these data do not follow the model. Choose priors that give smaller rates"
+                f"{self.name}: a rate of {largest:.3g} was drawn; its counts are limited to 1e18, "
+                "so these data do not follow the model. Choose priors that give smaller rates"
             )
         return vectorised.poisson(stream, slots["rate"])
 

@@ -20,7 +20,7 @@ from pgbn.samplers.random import Stream
 
 
 class PoissonGamma(Observed):
-    """y ~ Gam(n, noise), n ~ Pois(rate); y = 0 where n = 0."""
+    """y ~ Gam(n, noise), n ~ Pois(rate); y = 0 if n = 0."""
 
     tag: ClassVar[str] = "poisson_gamma"
     positional: ClassVar[tuple[str, ...]] = ("rate", "noise")
@@ -57,7 +57,7 @@ class PoissonGamma(Observed):
 
 
 def _log_bessel(log_alpha: Array) -> Array:
-    """ln[I₁(α) e^{−α}]: of α/2 · e^{−α} where α is tiny, of (1 − 3/8α)/√(2πα) where it is huge."""
+    """ln[I₁(α) e^{−α}]: ln[α/2 · e^{−α}] for tiny α, ln[(1 − 3/8α)/√(2πα)] for huge α."""
     moderate = log_of(ive(1, exp_of(np.clip(log_alpha, -15.0, 15.0))))
     low = log_alpha - LN_2 - exp_of(np.minimum(log_alpha, 0.0))
     high = log1p_of(-0.375 * exp_of(-np.maximum(log_alpha, 0.0))) - 0.5 * (
@@ -102,11 +102,11 @@ evidence_rule(
 
 
 class RandomisedGamma(Latent):
-    """θ ~ Gam(offset + h, noise), h ~ Pois(rate). With offset 0, θ = 0 where h = 0.
+    """θ ~ Gam(offset + h, noise), h ~ Pois(rate). With offset 0, θ = 0 if h = 0.
 
-    The count h is drawn where it is needed and never kept: θ with h integrated out, so that a θ of
-    0 does not stay 0 for ever, and h given θ for the nodes in the rate. With a `Shift` in its rate
-    it is a Markov chain whose rows are drawn one after another.
+    The count h is drawn when it is needed and never kept. θ is drawn with h integrated out, so that
+    a θ of 0 does not stay 0 for ever; h given θ is drawn for the nodes in the rate. With a `Shift`
+    in its rate, θ is a Markov chain whose rows are drawn one after another.
     """
 
     tag: ClassVar[str] = "randomised_gamma"
@@ -132,7 +132,7 @@ class RandomisedGamma(Latent):
         return vectorised.gamma(stream, slots["offset"] + count, slots["noise"])
 
     def begin(self, value: Array) -> Array:
-        """Zeros may make data impossible, so that a chain begins without them."""
+        """A value without zeros, which could make the data impossible."""
         return np.where(value > 0, np.clip(value, 0.01, 100.0), 0.1)
 
     def log_density(self, value: Array, **slots: Any) -> Array:
@@ -182,7 +182,7 @@ def _hidden_count(stream: Stream, value: Array, rate: Array, noise: Array, offse
     r"\mathrm{exposure}),\ p(h) \propto \frac{\Gamma(\mathrm{offset} + h + \mathrm{count})}"
     r"{h!\,\Gamma(\mathrm{offset} + h)}\left(\frac{\mathrm{rate} \cdot \mathrm{noise}}"
     r"{\mathrm{noise} + \mathrm{exposure}}\right)^{h}",
-    reference="the hidden count and the gamma together, the count forgotten",
+    reference="the hidden count and the gamma together; the count is discarded",
 )
 def _draw(
     stream: Stream, count: Array, exposure: Array, rate: Array, noise: Array, offset: Array

@@ -26,8 +26,8 @@ class Self(Expression):
 class Shift(Expression):
     """y_t = of_{t-lag} along a dim, and y_t = initial for t ≤ lag: a Markov chain in one node.
 
-    ``of`` is an expression of `Self`, for instance ``pi @ Self(topic="previous")``. One slot may
-    hold several, each with a lag of its own.
+    ``of`` is an expression of `Self`, for instance ``pi @ Self(topic="previous")``. A slot may
+    contain several, each with its own lag.
     """
 
     tag: ClassVar[str] = "shift"

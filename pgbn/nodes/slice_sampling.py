@@ -1,11 +1,16 @@
 """Slice sampling: a way to draw every latent node whose conditional has no closed form.
 
-Neal, R. (2003), "Slice sampling", Annals of Statistics 31. With x on the scale on which it may be
-any real number (ln x, or the log odds of a probability; the density with its Jacobian) and f its
-conditional up to a factor: draw a height y ~ U(0, f(x)); place an interval of width w at random
-around x; step it out, while its ends are inside the slice {f > y}, at most m widths; draw points of
-the interval until one is inside the slice, and shrink it to the points that were not. Each entry
-has its own interval. Entries that are independent given the rest move together, others in turn.
+Neal, R. (2003), "Slice sampling", Annals of Statistics 31. The scale of x is one on which it may be
+any real number: ln x, or the log odds of a probability. The density f, up to a factor, includes the
+Jacobian.
+
+1. Draw a height y ~ U(0, f(x)).
+2. Place an interval of width w at random around x.
+3. Step it out while its ends are inside the slice {f > y}, by at most m widths.
+4. Draw points of the interval until one is inside the slice. Shrink it to each point that is not.
+
+Each entry has its own interval. Entries that are independent given the rest move together, the
+others one after another.
 """
 
 from __future__ import annotations
@@ -30,8 +35,9 @@ _LARGEST = 1e15  # counts beyond it are not exact as floats
 
 
 class LogConditional(Protocol):
-    """ln p(value | rest) of a node, up to a constant: one number for every entry. Entries along
-    the axes ``coupled`` are not independent given the rest: they have one number together.
+    """ln p(value | rest) of a node, up to a constant: one number for every entry.
+
+    Entries along the axes ``coupled`` are not independent given the rest: they share one number.
     ``support`` is that of the node."""
 
     support: str
@@ -47,7 +53,7 @@ class LogConditional(Protocol):
     reference="Neal 2003, slice sampling by stepping out and shrinking",
 )
 def slice_draw(stream: Stream, value: Array, log_conditional: LogConditional) -> Array:
-    """New values of all entries; what is exactly 0 is switched off, and stays."""
+    """New values of all entries; an entry of exactly 0 is switched off, and stays 0."""
     if log_conditional.support == "whole":
         return move_counts(stream, value, log_conditional)
     unit = log_conditional.support == "unit"

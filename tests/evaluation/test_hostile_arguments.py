@@ -76,7 +76,7 @@ NAMED: dict[str, Callable[[], object]] = {
     r"dates=.*give one entry": lambda: ev.time_bins("2019"),
     r"dates: \[1\] of document 0": lambda: ev.time_bins([[1], [2, 3]]),
     r"bins=.* memory": lambda: ev.time_bins([1, 2], 2**62),
-    r"holding: \['phi1'\] is no name": lambda: PFA.holding(["phi1"]),
+    r"holding: \['phi1'\] is not a name": lambda: PFA.holding(["phi1"]),
     r"columns\['text'\]=3: give a list": lambda: pgbn.save(PFA, "nowhere", columns={"text": 3}),
     r"burn_in=.* must be an integer": lambda: PFA.sample({"x": X}, np.timedelta64(2, "s"), 1),
 }  # fmt: skip

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from pgbn import Bernoulli, Categories, Constant, Dirichlet, Gamma, Network, Poisson, PoissonGamma
-from pgbn.network.network import known_indexes
+from pgbn.network.network import declared_indexes
 from tests.helpers.small_networks import gamma, poisson
 
 
@@ -45,5 +45,5 @@ def test_unusual_networks_work(network: Callable[[], Network]) -> None:
 
 def test_numbers_that_are_given_come_before_those_declared() -> None:
     declared = Categories("g", dims="doc", of="a", values=[0, 1])
-    assert known_indexes({"g": declared}, {})["g"].tolist() == [0, 1]
-    assert known_indexes({"g": declared}, {"g": [1, 1]})["g"].tolist() == [1, 1]
+    assert declared_indexes({"g": declared}, {})["g"].tolist() == [0, 1]
+    assert declared_indexes({"g": declared}, {"g": [1, 1]})["g"].tolist() == [1, 1]

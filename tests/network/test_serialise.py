@@ -102,7 +102,7 @@ BAD: dict[str, tuple[Callable[[dict[str, Any]], Any], list[str]]] = {
     "self": (put("a", "rate", {"edge": "self", "names": 3}), ["Self", "names"]),
     "nothing depends": (
         lambda d: d["nodes"].append({"type": "gamma", "name": "lone", "shape": 1, "rate": 1}),
-        ["lone", "leave it out"],
+        ["lone", "remove it"],
     ),
     "no data": (lambda d: d.update(nodes=[]), ["at least one observed node"]),
 }

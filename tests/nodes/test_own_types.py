@@ -86,7 +86,7 @@ def test_pickles_and_copies() -> None:
     )
     untagged = Network(pg.Poisson("x", Fixed("g", 1, 1)))
     assert copy.copy(untagged) is copy.deepcopy(untagged) is untagged
-    with pytest.raises(NetworkError, match="has no tag of its own"):
+    with pytest.raises(NetworkError, match="has no tag, so JSON"):
         pickle.dumps(untagged)
 
 

@@ -74,7 +74,7 @@ def test_the_folder_that_one_is_in_is_gone(tmp_path: Path, monkeypatch: pytest.M
     (tmp_path / "gone").mkdir()
     monkeypatch.chdir(tmp_path / "gone")
     (tmp_path / "gone").rmdir()
-    with pytest.raises(pgbn.PgbnError, match="'made': the folder that one is in is gone"):
+    with pytest.raises(pgbn.PgbnError, match="'made': the working folder does not exist"):
         WRITERS["train"]("made")
 
 

@@ -36,13 +36,13 @@ from pgbn.network.network import Network, check_size
 from pgbn.network.reads import Read
 from pgbn.network.sumproduct import (
     ConstantArray,
-    HeardCount,
     LookedUp,
     NodeValue,
     Operand,
     OperationPart,
     OperationValue,
     PairMask,
+    ReceivedCount,
     RuleCount,
     RuleExposure,
     SumProduct,
@@ -611,8 +611,8 @@ def _operation(operand: OperationValue, program: Program) -> Labelled:
     return replace(program.operation(operand.operation).value, dims=operand.dims)
 
 
-@read_operand.register(HeardCount)
-def _received(operand: HeardCount, program: Program) -> Labelled:
+@read_operand.register(ReceivedCount)
+def _received(operand: ReceivedCount, program: Program) -> Labelled:
     node = program.network.nodes[operand.name]
     return program.unaligned(node, program.received_count(operand.name))
 

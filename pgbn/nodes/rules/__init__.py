@@ -1,1 +1,1 @@
-"""Rules: what a node tells its slots, how it is drawn, which counts stand behind data."""
+"""Rules: what a node sends to its slots, how it is drawn, which counts are behind data."""

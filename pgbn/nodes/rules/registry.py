@@ -1,8 +1,8 @@
-"""The registry of rules: which evidence a node passes up, and how it is drawn.
+"""The registry of rules: which evidence a node sends up, and how it is drawn.
 
 Rules are declared, never inferred: by `evidence_rule`, `link_rule`, `counts_are_data`, `draw_rule`
-and `kernel_rule`, each beside the node type that it is about. `pgbn.nodes.rules.types` says what a
-rule may read.
+and `kernel_rule`, each in the module of its node type. `pgbn.nodes.rules.types` says what a rule
+may read.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _kernels: dict[tuple[type[Node], str], DrawRule] = {}  # by name; "" is the defa
 
 
 def check_reads(child: type[Node], reads: tuple[str, ...], *others: str) -> None:
-    """Refuse a rule that names what it cannot read."""
+    """Reject a rule that names a quantity which it cannot read."""
     known = {"value", "count", "exposure", *child.slots(), *others}
     for name in reads:
         if name not in known:
@@ -54,14 +54,16 @@ def draw_rule(
     equation: str = "",
     reference: str = "",
 ) -> Callable[[Function], Function]:
-    """Register the posterior of ``node``: decorates a function of (count, exposure, slots…)
-    that returns the new value of each slot, as a dict."""
+    """Register the posterior of ``node``.
+
+    Decorates a function of (count, exposure, slots…) that returns the new value of each slot, as a
+    dict."""
 
     def register(posterior: Function) -> Function:
         if "stream" in signature(posterior).parameters:
             raise NetworkError(
                 f"the draw rule of {node.__name__} names 'stream', but it draws nothing: it "
-                "returns the slots of the posterior. Leave stream out or, for a function that "
+                "returns the slots of the posterior. Remove stream or, for a function that "
                 f"draws the new value itself, write @pgbn.kernel_rule({node.__name__})"
             )
         check_reads(node, names_read(posterior))
@@ -81,15 +83,16 @@ def kernel_rule(
     equation: str = "",
     reference: str = "",
 ) -> Callable[[Function], Function]:
-    """Register a kernel K(new | old) that leaves p(value | rest) invariant: decorates a function
-    of (stream, value, count, exposure, slots…), as far as it needs them, that returns the new
-    value.
+    """Register a kernel K(new | old) that leaves p(value | rest) invariant.
 
-    In place of ``count`` and ``exposure`` it may name ``log_conditional``, a function of a value:
-    ln p(value | slots) + Σ ln p(child | value), for every entry; then everything that depends on
-    the node is held. A function that names ``value`` begins from the old one: the schedule then
-    makes sure that no step has integrated it out. With a ``name`` the kernel serves the nodes with
-    ``update=name``, else all nodes of the type.
+    Decorates a function of those of (stream, value, count, exposure, slots…) that it needs. The
+    function returns the new value.
+
+    Instead of ``count`` and ``exposure`` it may name ``log_conditional``, a function of a value:
+    ln p(value | slots) + Σ ln p(child | value), for every entry. Everything that depends on the
+    node is then fixed. A function that names ``value`` begins from the old value: the schedule
+    then makes sure that no step has integrated it out. With a ``name`` the kernel serves the nodes
+    with ``update=name``, otherwise all nodes of the type.
     """
 
     def register(function: Function) -> Function:
@@ -98,7 +101,7 @@ def kernel_rule(
         if not rule.receives and {"count", "exposure"} & set(rule.reads):
             raise NetworkError(
                 f"the kernel rule of {node.__name__} names {DENSITY!r} and evidence; the log "
-                "conditional holds all that the evidence says: leave out count and exposure"
+                "conditional contains all of the evidence: remove count and exposure"
             )
         if name or not rule.receives:
             _kernels[node, name] = rule
@@ -110,14 +113,14 @@ def kernel_rule(
 
 
 def ancestors_of(cls: type[Node]) -> Iterator[type[Node]]:
-    """The types whose rules a type has, the closest first."""
+    """The types whose rules a type inherits, the closest first."""
     for base in cls.__mro__:
         if issubclass(base, Node):
             yield from definitions_of(base)
 
 
 def kernel_of(node: Node) -> DrawRule | None:
-    """The kernel that draws a node: the one that it names, or that of its type by densities."""
+    """The kernel that draws a node: the one that it names, or the density kernel of its type."""
     name = node.update if isinstance(node, Latent) else ""
     for cls in ancestors_of(type(node)):
         if (cls, name) in _kernels:
@@ -135,19 +138,19 @@ def kernel_of(node: Node) -> DrawRule | None:
 
 
 def is_moved_by_density(node: Node) -> bool:
-    """Whether a node is drawn by a kernel from log densities, which hears no evidence."""
+    """Whether a node is drawn by a kernel from log densities, which receives no evidence."""
     rule = kernel_of(node)
     return rule is not None and not rule.receives
 
 
 def begins_from_value(node: Node) -> bool:
-    """Whether a draw of a node, given what it hears, begins from its own value."""
+    """Whether a draw of a node, given its evidence, begins from its own value."""
     rules = [find_draw(node, kind) for kind in kinds_received(node)]
     return any(rule.reads_value for rule in rules)
 
 
 def suggest_remedy(node: Node) -> str:
-    """How a node without a conjugate update can be drawn, to end a sentence with."""
+    """The end of an error: how a node without a conjugate update can be drawn."""
     if not isinstance(node, Latent) or not node.support or node.update:
         return ""
     prefix = "pgbn." if type(node).__module__.partition(".")[0] == "pgbn" else ""
@@ -212,11 +215,11 @@ def evidence_rule(
     reference: str = "",
     log_probability: Function | None = None,
 ) -> Callable[[F], F]:
-    """Register what ``child`` tells its ``slot``; decorates the function of the count.
+    """Register what ``child`` sends to its ``slot``; decorates the function of the count.
 
-    With ``count="name"`` nothing is decorated: the named quantity is passed on as it is. With
-    ``integer=True`` a count that is computed, or passed on, is a whole number: it is kept and
-    shared out as those that are drawn are.
+    With ``count="name"`` nothing is decorated: the named quantity is passed on unchanged. With
+    ``integer=True`` a count that is computed, or passed on, is a whole number. It is kept and
+    shared out as a drawn count is.
     """
     if slot not in child.slots():
         raise NetworkError(f"{child.__name__} has no slot {slot!r}; it has {child.slots()}")
@@ -266,11 +269,11 @@ def link_rule(
     log_probability: Function | None = None,
     all_cells: bool = False,
 ) -> Callable[[Function], Function]:
-    """Register how the latent counts of an observed ``node`` are drawn: decorates a function
-    of (stream, value, slot value, other slots…), each given at the non-zero cells.
+    """Register how the latent counts of an observed ``node`` are drawn.
 
-    A datum of 0 is then taken for a count of 0. Where there may be counts behind it, as behind a
-    zero that was not seen, give ``all_cells=True``: data are kept as whole arrays.
+    Decorates a function of (stream, value, slot value, other slots…), each given at the non-zero
+    cells. The count of a datum of 0 is then 0. If there may be counts behind it, as behind a zero
+    that was not seen, give ``all_cells=True``: data are then kept as dense arrays.
     """
 
     def register(counts: Function) -> Function:
@@ -289,7 +292,7 @@ def counts_are_data(node: type[Node], slot: str) -> None:
 
 
 def find_evidence(child: Node, slot: str, parent: Node) -> EvidenceRule:
-    """The rule by which ``child`` informs ``parent`` in its ``slot``; else an error."""
+    """The rule by which ``child`` informs ``parent`` in its ``slot``; an error if none exists."""
     kinds = list(kinds_received(parent))
     rule = next(_rules_for(child, slot, parent), None)
     if rule is not None:
@@ -298,11 +301,11 @@ def find_evidence(child: Node, slot: str, parent: Node) -> EvidenceRule:
     if not kinds and kernel_of(parent) is None:
         raise MissingRuleError(
             f"{parent.name} ({kind}) has no draw rule: say how it is drawn given the evidence that "
-            f"it hears, with @pgbn.draw_rule({kind}) or @pgbn.kernel_rule({kind})"
+            f"it receives, with @pgbn.draw_rule({kind}) or @pgbn.kernel_rule({kind})"
             + suggest_remedy(parent)
         )
     exist = [
-        f"  {rule.child.__name__}.{rule.slot} tells {rule.kind!r} evidence to "
+        f"  {rule.child.__name__}.{rule.slot} sends {rule.kind!r} evidence to "
         + "/".join(
             dict.fromkeys(
                 draw.node.__name__
@@ -316,7 +319,7 @@ def find_evidence(child: Node, slot: str, parent: Node) -> EvidenceRule:
     raise MissingRuleError(
         f"{parent.name} ({kind}) stands in the {slot} of {child.name} "
         f"({type(child).__name__}), and there is no conjugate update for that: {kind} "
-        f"hears {kinds}. Rules of {type(child).__name__}:\n" + ("\n".join(exist) or "  none")
+        f"receives {kinds}. Rules of {type(child).__name__}:\n" + ("\n".join(exist) or "  none")
         + f"\nAdd one with @pgbn.evidence_rule({type(child).__name__}, {slot!r}), "
         "or make the parameter a number" + suggest_remedy(parent)
     )  # fmt: skip
@@ -334,8 +337,10 @@ def _rules_for(child: Node, slot: str, parent: Node) -> Iterator[EvidenceRule]:
 def find_value_rule(
     child: Node, slot: str, parent: Node, held: Collection[str] = ()
 ) -> EvidenceRule:
-    """The rule by which the value of ``child`` informs ``parent`` where it cannot be integrated
-    out, since it is ``held`` or drawn by a kernel; else an error."""
+    """The rule by which the value of ``child`` informs ``parent``; an error if none exists.
+
+    It serves a ``child`` that cannot be integrated out, since it is ``held`` or drawn by a kernel.
+    """
     for rule in _rules_for(child, slot, parent):
         if rule.sends_value:
             return rule
@@ -343,16 +348,16 @@ def find_value_rule(
     stands = f"{parent.name} ({type(parent).__name__}) stands in its {slot}"
     if child.name in held:
         raise MissingRuleError(
-            f"{child.name} ({kind}) is given, and {stands}: what a given {kind} tells its {slot} "
-            f"has no closed form there. Give {parent.name} too; or leave out what matters only "
+            f"{child.name} ({kind}) is given, and {stands}: what a given {kind} sends to its "
+            f"{slot} has no closed form. Give {parent.name} too; or omit nodes that matter only "
             f"through given nodes: Network.holding({child.name!r}, above=False), as Network.infer "
             f"does{suggest_remedy(parent)}"
         )
     how = f"update={own.name!r}" if own is not None and own.name else f"a rule of {kind}"
     raise MissingRuleError(
-        f"{child.name} ({kind}) is drawn by {how} that begins from its value or holds what depends "
-        f"on it, so it cannot be integrated out; but {stands}, and what a held {kind} tells its "
-        f"{slot} has no closed form. Make {parent.name} a number{suggest_remedy(parent)}"
+        f"{child.name} ({kind}) is drawn by {how} that begins from its value or fixes what depends "
+        f"on it, so it cannot be integrated out; but {stands}, and what a fixed {kind} sends to "
+        f"its {slot} has no closed form. Make {parent.name} a number{suggest_remedy(parent)}"
     )
 
 
@@ -365,8 +370,9 @@ def find_link(node: Node) -> LinkRule | None:
 
 
 def seal() -> None:
-    """What has been defined and registered so far is pgbn's own: it has its tests, and what it
-    returns is not checked again in every sweep."""
+    """Mark all types and rules registered so far as those of pgbn.
+
+    They have tests, so that their results are not checked again in every sweep."""
     ours: list[object] = [*node_types().values(), *(rule.posterior for rule in all_draws())]
     for rule in _evidence.values():
         ours += [rule.count, rule.exposure]
@@ -389,7 +395,7 @@ _loaded = False
 
 
 def load_plugins() -> None:
-    """Import what other packages offer in the entry-point group ``pgbn.nodes`` (once)."""
+    """Import the plug-ins of other packages in the entry-point group ``pgbn.nodes`` (once)."""
     global _loaded
     if not _loaded:
         for entry in entry_points(group="pgbn.nodes"):
@@ -404,23 +410,24 @@ def load_plugins() -> None:
 
 
 def registered() -> tuple[list[EvidenceRule], list[LinkRule], list[DrawRule]]:
-    """All rules, those of other packages too, in the order in which they were registered."""
+    """All rules, also those of other packages, in the order in which they were registered."""
     load_plugins()
     return list(_evidence.values()), list(_links.values()), all_draws()
 
 
-# ---- results: what the functions of a user's rules return, checked where it is first read -------
+# ---- results: what the functions of a user's rules return, checked when it is first read --------
 
-# what these kinds count are events; the counts of other kinds are their owner's affair
+# the counts of these kinds are numbers of events; the counts of other kinds are not checked
 _KINDS = ("poisson", "probability", "odds")
-_MOST = 2**53  # beyond it reals have no units, and sums of integers may overflow
+_MOST = 2**53  # beyond it floats skip integers, and sums of integers may overflow
 
 
 def checked_rule(
     function: Callable[..., Any], node: Node, slot: str, shape: tuple[int, ...]
 ) -> Callable[..., Any]:
-    """A function of a rule that computes a count or an exposure: as many numbers as ``shape``
-    has, that of all it reads; () for one number."""
+    """A function of a rule that computes a count or an exposure, with a check of its result.
+
+    The result must have the ``shape`` of all that it reads; () is one number."""
     if not is_own(function):
         return function
 
@@ -469,7 +476,7 @@ def whole_counts(
         raise DataError(
             f"{_name(node, slot, function)} drew the count {wrong[0]:g}; a count that is drawn "
             "must be 0, 1, 2, …, and so must one of a rule with integer=True, since it may be "
-            "shared out (a count that needs no random numbers may be real: leave out the parameter "
+            "shared out (a count that needs no random numbers may be real: remove the parameter "
             "stream, and integer=True)"
         )
     return array.astype(np.int64, copy=False)
@@ -513,7 +520,7 @@ def plain_formula(latex: str) -> str:
 
 
 class _Table(str):
-    """Text that a prompt shows as it is, and a notebook as a table with formulas."""
+    """Text that a prompt shows unchanged, and a notebook as a table with formulas."""
 
     markdown: str
 
@@ -528,14 +535,14 @@ def rules() -> str:
     """The table of all rules; it shows itself at a prompt and, with formulas, in a notebook."""
     evidence, links, draws = registered()
     parts = {
-        "Evidence: what a node tells a slot": [
+        "Evidence: what a node sends to a slot": [
             (f"{rule.child.__name__}.{rule.slot}", rule.relation, rule.kind, rule.equation)
             for rule in evidence
         ],
         "Links: the counts behind data": [
             (f"{link.node.__name__}.{link.slot}", "", "", link.equation) for link in links
         ],
-        "Draws: a node given the evidence it hears": [
+        "Draws: a node given the evidence it receives": [
             (
                 draw.node.__name__,
                 repr(draw.name) if draw.name else "",

@@ -1,19 +1,20 @@
-"""What a rule is: how evidence is made, how a node is drawn, which counts stand behind data.
+"""What a rule is: how evidence is made, how a node is drawn, which counts are behind data.
 
-A rule names, by the parameters of its functions, what it reads; the schedule check and
-`Network.explain` are made from that. It is looked up once, since every network asks for it many
-times. Names a rule may use:
+The parameters of its functions name the quantities that a rule reads. The schedule check and
+`Network.explain` use these names. They are looked up once, since every network needs them many
+times. A rule may use these names:
 
 ``stream``    the keyed random stream (counts only): the count is drawn on the way up and kept
 ``value``     the node's own value (data, for an observed node)
-``count``     the count that the node hears; for an observed node, its (latent) counts
-``exposure``  the exposure that the node hears
+``count``     the count that the node receives; for an observed node, its (latent) counts
+``exposure``  the exposure that the node receives
 any slot      the value of that slot, e.g. ``shape`` and ``rate`` of a Gamma
 
 A count function without ``stream`` draws nothing: it is computed whenever it is read.
-A kernel rule may name ``log_conditional`` in place of ``count`` and ``exposure``: a function that
-gives, for a value of the node, ln p(value | the slots, all that depends on it), of every entry.
-Each rule draws on its own: what two slots share must be a node, or the draw of a link.
+A kernel rule may name ``log_conditional`` instead of ``count`` and ``exposure``. It is a function
+of a value of the node: ln p(value | the slots, all that depends on it), for every entry.
+Each rule draws independently: a quantity that two slots share must be a node, or the draw of a
+link.
 """
 
 from __future__ import annotations
@@ -33,13 +34,15 @@ QUADRATIC = "quadratic"
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What a node hears about its value λ from below: the one message that travels up.
+    """The likelihood of a node's value that its children send up. The likelihood has four kinds:
 
-    For the kind "poisson" it is the likelihood λ^count · exp(−exposure·λ); for the kind
-    "probability", about a probability p, it is p^count · (1−p)^exposure, and "odds" is the same
-    about the p of a value (1−p)/p. For the kind "quadratic" it is exp(count·ψ − ½ exposure·ψ²)
-    about the value ψ of a whole slot, whatever its sign: what stands in that slot, in a sum with
-    weights, hears of ψ through these. Evidence adds.
+    - "poisson", of a value λ: λ^count · exp(−exposure·λ);
+    - "probability", of a probability p: p^count · (1−p)^exposure;
+    - "odds": the same of the p in a value (1−p)/p;
+    - "quadratic", of the value ψ of an entire slot: exp(count·ψ − ½ exposure·ψ²). ψ may be
+      negative. The nodes in a weighted sum ψ receive the evidence through the weights.
+
+    Evidence of several children is added up.
     """
 
     count: Any
@@ -52,18 +55,17 @@ DENSITY = "log_conditional"
 
 @dataclass(frozen=True, eq=False)
 class EvidenceRule:
-    """What ``child`` tells whatever stands in its ``slot``.
+    """What ``child`` sends to the nodes in its ``slot``.
 
-    ``count`` and ``exposure`` are each a function, the name of something that is passed on
-    as it is, or (exposure) a number. ``drawn`` means that the count function returns an
+    ``count`` and ``exposure`` are each a function, the name of a quantity that is passed on
+    unchanged, or (exposure) a number. ``drawn`` means that the count function returns an
     `Evidence` whose exposure is random and is kept; it gives the dims of that exposure.
-    ``relation`` is "collapsed" if the child's value is integrated out, else "held".
+    ``relation`` is "collapsed" if the child's value is integrated out, otherwise "held".
     ``additive``: sums of the child depend on the slot only through the same sums of the slot.
-    ``unit_exposure``: the rule holds only if the child hears an exposure of 1. ``normalised``: the
-    slot must sum to one over the child's simplex.
-    ``log_probability``, for a count that is drawn: the log probability of ``drawn`` (what the
-    count function returned) given what it reads, elementwise; `pgbn.testing.check_conjugacy`
-    needs it, and nothing else.
+    ``unit_exposure``: the rule is valid only if the child receives an exposure of 1.
+    ``normalised``: the slot must sum to one over the child's simplex.
+    ``log_probability``: the elementwise log probability of ``drawn``, the result of a count
+    function that draws, given what it reads. Only `pgbn.testing.check_conjugacy` needs it.
     """
 
     child: type[Node]
@@ -97,7 +99,7 @@ class EvidenceRule:
 
     @property
     def passed_on(self) -> str:
-        """The name of what is passed on as the count, as it is; empty if the count is made."""
+        """The name of the quantity that is passed on as the count; empty if there is none."""
         return self.count if isinstance(self.count, str) else getattr(self.count, "passed_on", "")
 
     @property
@@ -107,13 +109,14 @@ class EvidenceRule:
 
     @property
     def is_quadratic(self) -> bool:
-        """Whether it is about the value of the whole slot, as a quadratic form in it: then nothing
-        is shared out, and what stands in the slot is drawn jointly."""
+        """Whether the evidence is a quadratic form in the value of the entire slot.
+
+        Nothing is then shared out, and the nodes in the slot are drawn jointly."""
         return self.kind == QUADRATIC
 
     @property
     def sends_value(self) -> bool:
-        """Whether it is about the value of the child alone, whatever the child hears."""
+        """Whether it depends on the value of the child, and not on what the child receives."""
         reads = {*self.count_reads, *self.exposure_reads}
         return self.relation == "held" and not reads & {"count", "exposure"}
 
@@ -122,10 +125,10 @@ class EvidenceRule:
 class DrawRule:
     """How ``node`` is drawn given evidence of ``kind``.
 
-    ``posterior`` gives new parameters of its own family. If it is a ``kernel`` it gives the new
-    value itself, and need only leave the conditional of the value invariant.
-    ``constant_over_simplex``: the rule holds only if the exposure does not vary along the node's
-    simplex; then it cancels.
+    ``posterior`` gives new parameters of its own family. A ``kernel`` gives the new value itself,
+    and need only leave the conditional of the value invariant.
+    ``constant_over_simplex``: the rule is valid only if the exposure does not vary along the
+    node's simplex; the exposure then cancels.
     """
 
     node: type[Node]
@@ -149,15 +152,16 @@ class DrawRule:
 
     @cached_property
     def receives(self) -> bool:
-        """Whether it is made from evidence. Else it is made from log densities, and what depends on
-        the node is held."""
+        """Whether the draw uses evidence. Otherwise it uses log densities, given all that depends
+        on the node."""
         return DENSITY not in names_read(self.posterior)
 
 
 @dataclass(frozen=True, eq=False)
 class LinkRule:
-    """The latent Poisson counts behind the data of ``node``, at its non-zero cells, or at
-    ``all_cells``, where there may be counts behind a datum of 0; ``log_probability`` as in
+    """The latent Poisson counts behind the data of ``node``, at its non-zero cells.
+
+    With ``all_cells`` there may also be counts behind a datum of 0. ``log_probability`` is as in
     `EvidenceRule`."""
 
     node: type[Node]
@@ -170,7 +174,7 @@ class LinkRule:
 
 
 def names_read(source: object) -> tuple[str, ...]:
-    """The names that a function, or the name of what is passed on as it is, reads."""
+    """The names that a function reads, or the one name of a quantity that is passed on."""
     if isinstance(source, str):
         return (source,)
     if callable(source):
@@ -179,7 +183,7 @@ def names_read(source: object) -> tuple[str, ...]:
 
 
 def kept_count(source: Function | str) -> Function:
-    """A count that is computed as a function of the stream, as those that are drawn are."""
+    """A computed count as a function of the stream, so that it is kept as a drawn count is."""
     names = names_read(source)
     if callable(source) and "stream" in inspect.signature(source).parameters:
         return source

@@ -103,7 +103,7 @@ def test_what_an_edge_cannot_take_is_said() -> None:
     with pytest.raises(pg.NetworkError, match="cannot be indexed"):
         small(Carried(monthly, **one)[group])
     shape = pg.Shift(pg.Self(), along="day") + Carried(EVENT, **one)
-    with pytest.raises(pg.NetworkError, match="stands beside a Shift"):
+    with pytest.raises(pg.NetworkError, match="stands next to a Shift"):
         small(pg.Gamma("t", shape, 1.0, dims=("day", "place")))
     p = pg.Beta("p", 2.0, 2.0, dims=("day", "place"))
     with pytest.raises(pg.MissingRuleError, match="must stand alone"):

@@ -81,7 +81,7 @@ def test_what_begins_from_its_value_is_not_integrated_out(build: Callable[..., G
     [
         (lambda: pgbn.draw_rule(Gamma)(lambda stream, count: {}), "names 'stream'.*kernel_rule"),
         (lambda: pgbn.kernel_rule(Gamma)(lambda noise: 1.0), "names 'noise'"),
-        (lambda: pgbn.kernel_rule(Gamma)(lambda count, log_conditional: 1.0), "leave out count"),
+        (lambda: pgbn.kernel_rule(Gamma)(lambda count, log_conditional: 1.0), "remove count"),
     ],
 )
 def test_wrong_rules_are_refused(register: Callable[[], Any], words: str) -> None:
