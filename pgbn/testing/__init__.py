@@ -1,4 +1,4 @@
-"""Tests of samplers, for ours and for a user's own nodes, and samplers broken on purpose."""
+"""Tests of samplers, for the nodes of pgbn and of users, and samplers broken on purpose."""
 
 from pgbn.testing.calibration import CalibrationResult, sbc
 from pgbn.testing.conjugacy import ConjugacyResult, check_conjugacy

@@ -1,10 +1,10 @@
 """Simulation-based calibration (Talts et al. 2018): are posterior draws ranked as they should be?
 
-A truth is drawn from the prior, data from the truth, and draws from the posterior by the sampler.
-If the sampler is right, the rank of the truth among its draws is uniform. Here all simulations run
-beside each other, each from its truth, which is itself a draw from its posterior: no burn-in is
-needed, only a distance between draws at which the truth is forgotten. That distance, the thinning,
-is chosen by the autocorrelation.
+A true value is drawn from the prior, data given it, and draws from the posterior by the sampler.
+If the sampler is right, the rank of the true value among its draws is uniform. All simulations run
+together, each from its true value, which is itself a draw from its posterior. So no burn-in is
+needed, only a distance between draws at which they no longer depend on the true value. That
+distance, the thinning, is chosen by the autocorrelation.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from pgbn.network.network import Network
 from pgbn.nodes.poisson import LARGEST_RATE
 from pgbn.plot.picture import Picture
 from pgbn.plot.ranks import rank_histograms
-from pgbn.testing.geweke import check_network, refuse_large_counts, statistics
+from pgbn.testing.geweke import check_network, reject_large_counts, statistics
 
 
 @dataclass(frozen=True)
 class CalibrationResult:
-    """The ranks of the truth, from 0 to ``draws``, of every statistic in every simulation."""
+    """The ranks of the true values, from 0 to ``draws``, for each statistic and simulation."""
 
     ranks: dict[str, NDArray[np.int64]]
     draws: int
@@ -43,7 +43,7 @@ class CalibrationResult:
 
     @property
     def p_values(self) -> dict[str, float]:
-        """Of a chi-square test that the ranks are uniform, for every statistic."""
+        """The p-value of a chi-square test that the ranks are uniform, for every statistic."""
         out = {}
         for name in self.ranks:
             observed = self.histogram(name)
@@ -63,7 +63,7 @@ class CalibrationResult:
         return min(1.0, min(self.p_values.values()) * len(self.ranks))
 
     def plot(self) -> Picture:
-        """A histogram of ranks for every statistic, as SVG; the band holds 99 of 100 bars."""
+        """A histogram of ranks for every statistic, as SVG; the band contains 99 of 100 bars."""
         shares = {name: self._shares(self.histogram(name).size) for name in self.ranks}
         return rank_histograms({name: self.histogram(name) for name in self.ranks}, shares)
 
@@ -105,7 +105,7 @@ def sbc(
 
     def begun(seed: int) -> Chain:
         chain = Chain.replicated(network, sizes or {}, simulations, seed, layer1, threads)
-        refuse_large_counts(chain, "sbc", LARGEST_RATE)
+        reject_large_counts(chain, "sbc", LARGEST_RATE)
         return chain
 
     if thin is None:
@@ -132,8 +132,9 @@ def _hidden(chain: Chain) -> dict[str, NDArray[np.float64]]:
 
 
 def _forgotten(chain: Chain, least: float = 0.05, longest: int = 1600) -> int:
-    """The distance at which draws of one posterior are no longer correlated: the mean over all
-    simulations of the autocorrelation of every statistic is below ``least``."""
+    """The distance at which draws of one posterior are no longer correlated.
+
+    The autocorrelation of every statistic, averaged over all simulations, is below ``least``."""
     kept: dict[str, list[NDArray[np.float64]]] = {}
     length = 100
     while length <= longest:
@@ -142,7 +143,7 @@ def _forgotten(chain: Chain, least: float = 0.05, longest: int = 1600) -> int:
             for name, value in _hidden(chain).items():
                 kept.setdefault(name, []).append(value)
         found = max(_distance(np.array(values), least) for values in kept.values())
-        if 8 * found <= length:  # else the series is too short to tell
+        if 8 * found <= length:  # otherwise the series is too short
             return found
         length *= 2
     raise DataError(

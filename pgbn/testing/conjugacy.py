@@ -7,8 +7,8 @@ they are a draw from p(A, B | rest), so
     J − ln p(A | rest without B) − ln p(B | A, rest)
 
 must not depend on A and B. J is computed from the nodes' own densities and the probabilities of
-the drawn counts, never from the rules of evidence, so that a wrong rule shows at once: no
-Monte Carlo, and an accuracy of 1e-8. (It does not see a wrong order: `geweke` does.)
+the drawn counts, never from the rules of evidence, so that a wrong rule shows at once. There is no
+Monte Carlo error, and the accuracy is 1e-8. (It does not detect a wrong order: `geweke` does.)
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from pgbn.nodes.base import Node, Observed
 from pgbn.nodes.rules.registry import find_link
 from pgbn.nodes.rules.types import Evidence
 from pgbn.samplers.random import stream_key
-from pgbn.testing.geweke import check_network, refuse_large_counts
+from pgbn.testing.geweke import check_network, reject_large_counts
 
 if TYPE_CHECKING:
     from pgbn.network.network import Network
@@ -52,9 +52,9 @@ if TYPE_CHECKING:
 
 
 def integrated_counts(program: Program, name: str) -> set[tuple[str, str]]:
-    """The (node, slot) whose counts a draw of a node leaves old: it is a draw without them."""
+    """The (node, slot) whose counts a draw of a node integrates out, and so leaves stale."""
     step = next(step for step in program.network.schedule if name in step.draws)
-    if step.sequential is not None:  # what its entries leave old is drawn again with them
+    if step.sequential is not None:  # its entries redraw the counts that they leave stale
         return set()
     return {
         (node.name, slot)
@@ -67,7 +67,7 @@ def integrated_counts(program: Program, name: str) -> set[tuple[str, str]]:
 def joint_density(
     program: Program, drawn: dict[tuple[str, str], list[Any]], out: set[tuple[str, str]]
 ) -> Any:
-    """ln p(values, data, counts), for every replicate, the counts ``out`` integrated out."""
+    """ln p(values, data, counts) of every replicate, with the counts ``out`` integrated out."""
     total: Any = sum(log_density(program, name) for name in program.network.nodes)
     for node in program.network.nodes.values():
         # Data whose parameters are all numbers pass no counts on.
@@ -122,7 +122,7 @@ def _node_counts(program: Program, node: Node, slot: str, results: list[Any]) ->
     assert rule.log_probability is not None
     each = rule.log_probability(**{name: known[name] for name in names})
     tables = result.count if isinstance(result, Evidence) else result
-    if not rule.is_quadratic:  # of tables: what follows shares them out
+    if not rule.is_quadratic:  # tables are shared out below
         each = each - xlogy(tables, program.slot(node.name, slot).get())
     each = np.broadcast_to(each, program.shape4[node.name])
     whole = each.reshape(program.replicates, -1).sum(axis=1)
@@ -144,7 +144,7 @@ def _shares(program: Program, node: Node, slot: str) -> Any:
 
 
 def _stack(program: Program, node: Node, rows: list[Any]) -> Any:
-    """The rows of a chain as one 4-d array beside the node."""
+    """The rows of a chain as one 4-d array, aligned with the node."""
     axis = along_axis(program, node)
     shape = [size for i, size in enumerate(program.shape[node.name]) if i != axis]
     stacked = np.stack([np.asarray(row).reshape(shape) for row in rows], axis=axis)
@@ -175,7 +175,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class ConjugacyResult:
-    """For every latent node, how far J − ln(conditional) moves with its value, relative to J."""
+    """The change of J − ln(conditional) with the value of every latent node, relative to J."""
 
     errors: dict[str, float]
     tolerance: float
@@ -206,30 +206,32 @@ def check_conjugacy(
     replicates: Count = 10,
     tolerance: float = 1e-8,
 ) -> ConjugacyResult:
-    """Check every draw of a network at its old value and at ``draws`` new ones, in states drawn
-    from the prior. Rules that draw counts must give their ``log_probability``. Of a node that a
-    kernel draws from log densities, the log conditional is checked; a kernel that hears evidence
-    says nothing of its law, and is left to `geweke`.
+    """Check every draw of a network at its old value and at ``draws`` new values.
+
+    The states are drawn from the prior. Rules that draw counts must give their
+    ``log_probability``. A node that a kernel draws from log densities is checked by its log
+    conditional. The law of a kernel that receives evidence is not known: `geweke` tests it. It
+    also tests nodes that are drawn given pseudo-counts (`Wiring.completed`), which are omitted
+    here.
 
     Choose mild priors: a value that underflows to 0 has an infinite density, and a replicate
-    with such a value is left out (if most have one, the node fails). Nodes that are drawn given
-    pseudo-counts (`Wiring.completed`) are left out: `geweke` tests them.
+    with such a value is omitted (if most have one, the node fails).
     """
     check_network(network, sizes, "check_conjugacy")
     drawn: dict[tuple[str, str], list[Any]] = {}
     network = _recording(network, drawn)
     chain = Chain.replicated(network, sizes or {}, replicates, seed, "composed", 1)
-    refuse_large_counts(chain, "check_conjugacy", 2000)  # tables of Stirling numbers grow as m²
+    reject_large_counts(chain, "check_conjugacy", 2000)  # tables of Stirling numbers grow as m²
     for _ in range(2):
         drawn.clear()
         chain.sweep()
     chain.refresh()
     errors = {}
     for name in network.latent:
-        if name in network.wiring.completed:  # what is drawn given pseudo-counts is no conditional
+        if name in network.wiring.completed:  # a draw given pseudo-counts has no such density
             continue
         rule = network.wiring.draws.get(name)
-        if rule is not None and rule.kernel and rule.receives:  # its density is nobody's to tell
+        if rule is not None and rule.kernel and rule.receives:  # its density is not known
             continue
         marginalised = network.wiring.reads.marginalised(name)
         block = [name, *(other for other in network.latent if other in marginalised)]
@@ -253,14 +255,14 @@ def _largest_error(
     program.values.update(old)
     differences = np.array(found)
     finite = np.isfinite(differences).all(axis=0)
-    if finite.mean() < 0.5:  # more than a value here and there that underflowed to 0
+    if finite.mean() < 0.5:  # more than a few values underflowed to 0
         return float("inf")
     differences, scale = differences[:, finite], np.broadcast_to(scale, finite.shape)[finite]
     return float((np.abs(differences - differences[0]) / scale).max())
 
 
 def _draw(program: Program, name: str, number: int, old: Array) -> Any:
-    """Draw a node (or, as number 0, give it its old value); the log density of that draw."""
+    """Draw a node, and return the log density of the draw; number 0 is the old value."""
     node = program.network.nodes[name]
     given = None
     groups = program.wiring.connections.sequential.values()
@@ -286,7 +288,7 @@ def _draw(program: Program, name: str, number: int, old: Array) -> Any:
 
 
 class _Recorder:
-    """A node that adds up the log density of what it generates; ``given`` replaces the draws."""
+    """A node that adds up the log density of its draws; ``given`` replaces the draws."""
 
     def __init__(self, node: Node, given: list[Array] | None) -> None:
         self.node, self.given, self.log_density = node, given, np.zeros(1)
@@ -307,7 +309,7 @@ class _Recorder:
 
 
 def _recording(network: Network, drawn: dict[tuple[str, str], list[Any]]) -> Network:
-    """A copy of a network whose count rules keep what they draw, by (node, slot)."""
+    """A copy of a network whose count rules keep their draws, by (node, slot)."""
     copy = network.with_sizes()
     for key, rule in copy.wiring.rules.items():
         if rule.is_random:

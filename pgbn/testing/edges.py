@@ -1,8 +1,8 @@
-"""An edge that brings its own evaluation, against the whole array of its coefficients.
+"""An edge with its own evaluation, compared with the dense array of its coefficients.
 
     y_v = Σ_{e, f, …} c_{v,e,f,…} a_e b_f …
 
-is evaluated at unit vectors, which gives all of c. Then everything else is known: the value and
+is evaluated at unit vectors, which gives all of c. This determines everything else: the value and
 the exposures to rounding, and the law of the counts, a multinomial over the summands of each cell.
 """
 
@@ -27,13 +27,13 @@ from pgbn.samplers.random import Stream, stream_key
 
 # ---- scores -------------------------------------------------------------------------------------
 #
-# How far a sample is from a claim, in standard errors.
+# The distance of a sample from a claim, in standard errors.
 #
 #     z_mean     (x̄ − μ) / (s / √n)
 #     z_counts   Pearson's χ² of counts against exact probabilities, as a normal score
 #
-# A right claim gives a standard normal number; |z| > 4 refutes it. For lectures, and for the first
-# test of a random primitive; whole samplers are tested by `geweke`.
+# A right claim gives a standard normal number; |z| > 4 refutes it. These are for lectures, and for
+# the first test of a random primitive; `geweke` tests complete samplers.
 
 
 def z_mean(sample: ArrayLike, mean: float) -> float:
@@ -53,8 +53,10 @@ def z_mean(sample: ArrayLike, mean: float) -> float:
 def z_counts(
     sample: ArrayLike, pmf: Callable[[NDArray[np.int64]], ArrayLike], top: Count = 40
 ) -> float:
-    """How badly counts fit probabilities ``pmf(0), pmf(1), …``; those above ``top`` are one class,
-    and classes that expect fewer than five draws are left out. Large positive is bad."""
+    """How badly counts fit probabilities ``pmf(0), pmf(1), …``; a large positive number is bad.
+
+    Counts above ``top`` are one class, and classes that expect fewer than five draws are omitted.
+    """
     if not callable(pmf):
         raise DataError(f"pmf={pmf!r:.60}: give a function from counts to probabilities")
     values = numbers("sample", sample).ravel()
@@ -65,7 +67,7 @@ def z_counts(
     below = np.asarray(pmf(np.arange(top)), np.float64) * values.size
     expected = np.append(below, values.size - below.sum())
     if (observed[expected < 1e-9] > 0).any():
-        return float("inf")  # what cannot be was drawn
+        return float("inf")  # an impossible value was drawn
     kept = expected > 5
     return _chi_square(observed[kept], expected[kept])
 
@@ -82,14 +84,13 @@ def _chi_square(observed: NDArray[Any], expected: NDArray[Any]) -> float:
 
 
 Array = NDArray[Any]
-_CELLS, _EACH = 6, 3  # cells whose summands are looked at one by one, counts in every cell
+_CELLS, _EACH = 6, 3  # cells whose summands are tested one by one, counts in every cell
 _LARGEST = 200_000  # coefficients
 
 
 @dataclass(frozen=True)
 class EdgeResult:
-    """The largest relative error of the value and of the exposures, and the z-score of every
-    statistic of the counts."""
+    """The largest relative errors of the value and the exposures, and z-scores of the counts."""
 
     errors: dict[str, float]
     z: dict[str, float]
@@ -101,7 +102,7 @@ class EdgeResult:
 
     @property
     def failures(self) -> list[str]:
-        """What is wrong: relative errors above 1e-8, and |z| of 4 and more."""
+        """The names of relative errors above 1e-8, and of |z| of 4 and more."""
         wrong = [name for name, error in self.errors.items() if not error < 1e-8]
         return wrong + [name for name, z in self.z.items() if not abs(z) < 4]
 
@@ -119,8 +120,9 @@ def check_edge(
     replicates: Annotated[int, at_least(100)] = 20_000,
     seed: Seed = 0,
 ) -> EdgeResult:
-    """Compare `evaluate`, `split` and `expose` of an edge with the whole array of its coefficients,
-    for dims of these sizes: tiny ones."""
+    """Compare `evaluate`, `split` and `expose` of an edge with all its coefficients.
+
+    The dims have these ``sizes``; choose tiny ones."""
     if not isinstance(edge, Edge) or not edge.is_evaluated:
         raise NetworkError(
             f"check_edge: {edge}: give an edge that defines evaluate, split and expose; the value "
@@ -207,8 +209,9 @@ class _Check:
         return EdgeResult(errors, self._one_by_one(replicates) | self._together(replicates))
 
     def _alone(self, dim: str, values: Mapping[str, Array]) -> float:
-        """The largest error of the rows of the value, if each is evaluated alone: 0 if they are as
-        independent along a dim as the edge says."""
+        """The largest error of the rows of the value, if each is evaluated alone.
+
+        It is 0 if the rows are independent along the dim, as the edge says."""
         if dim not in self.axes:
             raise NetworkError(
                 f"check_edge: independent_dims() names {dim!r}; the value has the dims {self.axes}"
@@ -233,7 +236,7 @@ class _Check:
         return {slot: np.asarray(found[slot]).reshape(len(count), -1) for slot in self.nodes}
 
     def _one_by_one(self, replicates: int) -> dict[str, float]:
-        """One count in one cell: which summand has it, of all that the cell has."""
+        """One count in one cell: which of its summands receives it."""
         law = self._summands(self.values)[0].reshape(-1, prod(self.cells))
         positive = np.flatnonzero(law.sum(axis=0) > 0)
         z: dict[str, float] = {}
@@ -244,7 +247,7 @@ class _Check:
             place = ", ".join(map(str, np.unravel_index(cell, self.cells)))
             name = f"one count in cell ({place})"
             if any((n.sum(axis=1) != 1).any() or (n < 0).any() for n in found.values()):
-                z[name] = np.inf  # it got lost, or was doubled
+                z[name] = np.inf  # the count was lost, or doubled
                 continue
             places = tuple(found[slot].argmax(axis=1) for slot in self.nodes)
             seen = np.bincount(np.ravel_multi_index(places, self.entries), minlength=len(law))
@@ -252,7 +255,7 @@ class _Check:
         return z
 
     def _together(self, replicates: int) -> dict[str, float]:
-        """Counts in all cells: mean and variance of those of every entry."""
+        """Counts in all cells: mean and variance of the counts of every entry."""
         summands = self._summands(self.values)[0]
         over = tuple(range(len(self.nodes)))
         total = summands.sum(axis=over)
@@ -277,7 +280,7 @@ def _error(found: Array, wanted: Array) -> float:
 
 
 def _z_classes(seen: Array, law: Array) -> float:
-    """χ² of classes with known probabilities as a normal score; infinite if one is impossible."""
+    """χ² of classes with given probabilities as a normal score; infinite if one is impossible."""
     expected = law * seen.sum()
     if seen[law == 0].any():
         return float("inf")

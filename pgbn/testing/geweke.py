@@ -2,12 +2,13 @@
 
 Many replicates of a tiny network start at exact draws of (parameters, data). Each then runs a
 number of {sweep; redraw the data given the parameters}. If the sampler is right, the joint
-distribution does not change, so every statistic keeps its expectation: its mean change over the
-replicates, in standard errors, is a z-score that is about normal, whatever the autocorrelation
-(compared with its own beginning, a replicate needs no exact mean, and what mixes slowly has a small
-standard error). A wrong order, a wrong count or a wrong rate makes some |z| large; a node that is
-never redrawn has z = ∞. A gate that is redrawn, and yet stays as it is in every replicate because
-the data leave no choice, has z = 0.
+distribution does not change, so every statistic keeps its expectation. Its mean change over the
+replicates, in standard errors, is a z-score that is about normal for any autocorrelation. Each
+replicate is compared with its own beginning, so no exact mean is needed, and a statistic that
+mixes slowly has a small standard error.
+
+A wrong order, a wrong count or a wrong rate makes some |z| large; a node that is never redrawn has
+z = ∞. A gate that is redrawn, but never changes because the data leave no choice, has z = 0.
 """
 
 from __future__ import annotations
@@ -70,20 +71,20 @@ def geweke(
 ) -> GewekeResult:
     """z-scores of the joint-distribution test; |z| < 4 is a pass.
 
-    Nodes in ``given`` have this value in every replicate. A network that holds nodes
-    (``net.holding("theta")``) without given values has each at a draw from its prior, another one
-    in every replicate, so that what stands above them is tested too.
+    Nodes in ``given`` have this value in every replicate. Given nodes of a network
+    (``net.holding("theta")``) without values in ``given`` are drawn from their prior, separately in
+    every replicate, so that the nodes above them are tested too.
 
-    ``order`` are the steps in another order, as in `Network.with_order`; ``unchecked`` runs one
-    that the check refuses, to see what it does. ``broken`` is called with the chain before it
-    runs, so that it can replace a part by a wrong one: see `mutants`.
+    ``order`` is another order of the steps, as in `Network.with_order`; ``unchecked`` runs an order
+    that the check rejects, to see its effect. ``broken`` is called with the chain before it runs,
+    so that it can replace a part by a wrong one: see `mutants`.
     """
     check_network(network, sizes, "geweke", broken)
     if order is not None and not unchecked:
         network, order = network.with_order(order), None
     chain = Chain.replicated(network, sizes or {}, replicates, seed, layer1, threads, None, given)
-    refuse_not_finite(chain)
-    refuse_large_counts(chain, "geweke", LARGEST_RATE)
+    reject_not_finite(chain)
+    reject_large_counts(chain, "geweke", LARGEST_RATE)
     if order is not None:
         steps = {step.name: step for step in chain.schedule}
         chain.follow(reorder(steps, order, check=False))
@@ -93,9 +94,10 @@ def geweke(
 
 
 def joint_test(chain: Chain, sweeps: int, fixed: bool = False) -> GewekeResult:
-    """The z-scores of chains that begin at exact draws. With ``fixed``, the data stay what they
-    are, as is right for replicates that were chosen by their data; then the statistics have those
-    too that tell the entries of a vector apart, see `tilts`."""
+    """The z-scores of chains that begin at exact draws.
+
+    With ``fixed``, the data do not change; this is right for replicates that were chosen by their
+    data. The statistics then also include `tilts`, which distinguish the entries of a vector."""
     every = statistics if not fixed else (lambda chain: {**statistics(chain), **tilts(chain)})
     exact, begun = every(chain), _arrays(chain)
     replicates = chain.program.replicates
@@ -113,11 +115,11 @@ def joint_test(chain: Chain, sweeps: int, fixed: bool = False) -> GewekeResult:
     z, shifts = {}, {}
     for name, before in exact.items():
         change = changes[name]
-        if not np.isfinite(change).all():  # a sweep made a value that is no number
+        if not np.isfinite(change).all():  # a sweep made a value that is not a number
             z[name] = shifts[name] = np.inf
             continue
         spread = float(change.std() / np.sqrt(replicates))
-        if before.std() > 1e-12 * (1 + abs(float(before.mean()))):  # else a constant, rounded
+        if before.std() > 1e-12 * (1 + abs(float(before.mean()))):  # otherwise a constant, rounded
             # The same change everywhere is a fault, unless nothing changed: see `_stuck`.
             constant = np.inf if change.any() else 0.0
             z[name] = float(change.mean()) / spread if spread > 0 else constant
@@ -131,15 +133,15 @@ def joint_test(chain: Chain, sweeps: int, fixed: bool = False) -> GewekeResult:
 def check_network(network: Any, sizes: Any, caller: str, broken: Any = None) -> None:
     """Arguments of a test: the network, the sizes, and what breaks the chain."""
     if not isinstance(network, Network):
-        raise NetworkError(f"{caller}: network={network!r:.60} is no pgbn.Network; give Network(x)")
+        raise NetworkError(f"{caller}: network={network!r:.60}: give a pgbn.Network, as Network(x)")
     if sizes is not None and not isinstance(sizes, Mapping):
         raise DataError(f"{caller}: sizes={sizes!r:.60}: give a dict, such as {{'doc': 3}}")
     if broken is not None and not callable(broken):
         raise DataError(f"{caller}: broken={broken!r:.60}: give a function of a chain")
 
 
-def refuse_large_counts(chain: Chain, caller: str, largest: float) -> None:
-    """Data that a test cannot work with, in words."""
+def reject_large_counts(chain: Chain, caller: str, largest: float) -> None:
+    """Reject data that are too large for a test."""
     for name in chain.network.observed:
         values = chain.program.cells[name].values
         if values.size and values.max() > largest:
@@ -149,8 +151,8 @@ def refuse_large_counts(chain: Chain, caller: str, largest: float) -> None:
             )
 
 
-def refuse_not_finite(chain: Chain) -> None:
-    """The statistics of a node that draws NaN or ∞ would be NaN, and say nothing."""
+def reject_not_finite(chain: Chain) -> None:
+    """Reject a node that draws NaN or ∞: its statistics would be NaN."""
     for name, array in _arrays(chain).items():
         bad = array[~np.isfinite(array)]
         if bad.size:
@@ -168,7 +170,7 @@ def _redraw_data(chain: Chain, number: int) -> None:
 
 
 def _arrays(chain: Chain) -> dict[str, NDArray[Any]]:
-    """The array that holds each node now."""
+    """The current array of each node."""
     program = chain.program
     return {**program.values, **{name: cells.values for name, cells in program.cells.items()}}
 
@@ -176,9 +178,10 @@ def _arrays(chain: Chain) -> dict[str, NDArray[Any]]:
 def _stuck(
     begun: dict[str, NDArray[Any]], copies: dict[str, NDArray[Any]], now: dict[str, NDArray[Any]]
 ) -> list[str]:
-    """The nodes that were not redrawn: their numbers are those of the beginning, in every
-    replicate. A draw of real numbers never repeats them all. One of gates may, if the data leave
-    no choice; then the array is at least a new one."""
+    """The nodes that were not redrawn: they have their first values in every replicate.
+
+    A draw of real numbers never repeats all values. A draw of gates may, if the data leave no
+    choice; the array is then at least a new one."""
     same = [name for name in now if np.array_equal(now[name], copies[name])]
     return [
         name
@@ -188,10 +191,10 @@ def _stuck(
 
 
 def statistics(chain: Chain) -> dict[str, NDArray[np.float64]]:
-    """For every replicate: averages of bounded or slowly growing functions of each node, and
-    of their products for all pairs of nodes, aligned over the dims that they share.
+    """Averages of bounded or slowly growing functions of each node, for every replicate.
 
-    A value v below 0 counts with its sign as −ln(1 + |v|), and in the logarithm with its size."""
+    They include products for all pairs of nodes, aligned over the dims that they share. A value v
+    below 0 enters with its sign as −ln(1 + |v|), and in the logarithm with its size."""
     out: dict[str, NDArray[np.float64]] = {}
     levels: dict[str, tuple[tuple[str, ...], NDArray[np.float64]]] = {}
     program = chain.program
@@ -201,7 +204,7 @@ def statistics(chain: Chain) -> dict[str, NDArray[np.float64]]:
         flat = value.reshape(value.shape[0], -1)
         simplex = name in program.values and chain.network.nodes[name].sums_over
         squeezed = value if simplex else np.copysign(np.log1p(np.abs(value)), value)
-        if not simplex:  # the mean of a vector that sums to one is known
+        if not simplex:  # a vector that sums to one has a fixed mean
             out[name] = squeezed.reshape(value.shape[0], -1).mean(axis=1)
         out[f"{name}²"] = (squeezed**2).reshape(value.shape[0], -1).mean(axis=1)
         out[f"{name}/(1+{name})"] = (flat / (1 + np.abs(flat))).mean(axis=1)
@@ -219,9 +222,10 @@ def statistics(chain: Chain) -> dict[str, NDArray[np.float64]]:
 
 
 def tilts(chain: Chain) -> dict[str, NDArray[np.float64]]:
-    """For every replicate, node and dim: the mean of ln(1 + v) with weights from 1 to −1 along the
-    dim. It sees a sampler that takes the entries in a wrong order: averages over all of them do
-    not, if what the first entry gains the last one loses."""
+    """The mean of ln(1 + v) with weights from 1 to −1 along a dim, for every replicate and node.
+
+    It detects a sampler that draws the entries in a wrong order. Averages over all entries do not,
+    if the last entry loses what the first one gains."""
     out: dict[str, NDArray[np.float64]] = {}
     program = chain.program
     for name, value in program.values.items():

@@ -1,8 +1,8 @@
-"""A kernel against the rules that it stands in for.
+"""A kernel compared with the rules that it replaces.
 
-Many replicates of a tiny network start at exact draws. From the same state, each step that the
-kernel serves is run by it and by the composed rules; what the two draw must have the same law, so
-the mean difference of every statistic over the replicates, in standard errors, is about normal.
+Many replicates of a tiny network start at exact draws. The kernel and the composed rules run each
+step that the kernel serves from the same state. The two draws must have the same law. So the mean
+difference of every statistic over the replicates, in standard errors, is about normal.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class KernelResult:
-    """The z-score of every statistic of what a kernel draws, and whether two threads draw the same
-    bits as one."""
+    """The z-score of every statistic of the draws of a kernel, and whether the draws of two threads
+    are bit-identical to those of one."""
 
     z: dict[str, float]
     same_bits: bool
@@ -47,8 +47,10 @@ def compare_kernel(
     replicates: Replicates = 5000,
     seed: Seed = 0,
 ) -> KernelResult:
-    """z-scores of a kernel, given as the function that `pgbn.register_kernel` decorates, against
-    the composed rules, at every step of a network that it serves; |z| < 4 is a pass."""
+    """z-scores of a kernel against the composed rules; |z| < 4 is a pass.
+
+    The kernel is given as the function that `pgbn.register_kernel` decorates. It is compared at
+    every step of a network that it serves."""
     check_network(network, sizes, "compare_kernel")
     if not callable(make):
         raise DataError(
@@ -86,7 +88,7 @@ def _program(
 
 
 def _tasks(network: Network) -> Iterator[Task]:
-    """Everything that a kernel may be asked for."""
+    """All tasks that a kernel may serve."""
     for name in network.free:
         yield Draw(network[name])
     for node in network:
@@ -96,7 +98,7 @@ def _tasks(network: Network) -> Iterator[Task]:
 
 
 def _drawn(program: Program, task: Task, run: Run, key: int) -> dict[str, Array]:
-    """What a step draws, and the program as it was before."""
+    """The draws of a step; the program is restored afterwards."""
     values, counts = dict(program.values), dict(program.counts)
     run(key)
     name = task.node.name

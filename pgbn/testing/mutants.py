@@ -1,6 +1,6 @@
-"""Samplers broken on purpose, by name: what a test must see, and a class can look at.
+"""Samplers broken on purpose, by name: a test must detect them, and a class can study them.
 
-Each breaks one part of a chain that runs; the network, its rules and its derivation stay right.
+Each breaks one part of a running chain; the network, its rules and its derivation stay right.
 """
 
 from __future__ import annotations
@@ -25,13 +25,14 @@ from pgbn.nodes.gamma import Gamma
 from pgbn.nodes.rules.types import Evidence
 from pgbn.samplers import vectorised
 from pgbn.samplers.random import Stream
-from pgbn.testing.geweke import GewekeResult, check_network, joint_test, refuse_not_finite
+from pgbn.testing.geweke import GewekeResult, check_network, joint_test, reject_not_finite
 
 
 @dataclass(frozen=True)
 class Mutant:
-    """A mistake: ``words`` say what is wrong; called with a chain of the sampler ``layer1``, it
-    makes it. ``geweke(network, sizes, layer1=mutant.layer1, broken=mutant)`` shows it."""
+    """A mistake, which ``words`` describe. A call with a chain of the sampler ``layer1`` makes it.
+
+    ``geweke(network, sizes, layer1=mutant.layer1, broken=mutant)`` shows it."""
 
     name: str
     words: str
@@ -43,8 +44,9 @@ class Mutant:
 
 
 def mutants(network: Network) -> dict[str, Mutant]:
-    """The mistakes that can be made in a network, by name: "CRT off by one", "rate for scale",
-    "stale order", "tokens in topic order"; those that it has no place for are left out."""
+    """The mistakes that are possible in a network, by name.
+
+    There are "CRT off by one", "rate for scale", "stale order" and "tokens in topic order"."""
     check_network(network, None, "mutants")
     found = [_tables(network), _scale(network), _order(network), _tokens(network)]
     return {mutant.name: mutant for mutant in found if mutant is not None}
@@ -54,7 +56,7 @@ def mutants(network: Network) -> dict[str, Mutant]:
 
 
 def _tables(network: Network) -> Mutant | None:
-    """Of the last node whose tables are drawn, the nearest to the data."""
+    """Wrong tables of the last node whose tables are drawn, the nearest to the data."""
     places = [(name, slot) for (name, slot), rule in network.wiring.rules.items()
               if rule.is_random and has_tables(rule)]  # fmt: skip
     if not places:
@@ -76,19 +78,19 @@ def _tables(network: Network) -> Mutant | None:
         _replace_step(chain, f"counts({name})", make_step(chain.program, Counts(network[name])))
         chain.program.kernels, rules[name, slot] = kernels, rule
 
-    words = f"of {name}, customer i opens a table with probability a/(a + i), not a/(a + i - 1)"
+    words = f"customer i of {name} opens a table with probability a/(a + i), not a/(a + i - 1)"
     return Mutant("CRT off by one", words, "composed", breaks)
 
 
 def _with_names(count: Callable[..., Any], names: tuple[str, ...]) -> Callable[..., Any]:
-    """A function whose parameters are what a rule of these names reads."""
+    """A function with parameters of these names, which a rule reads."""
     parameters = [Parameter(name, Parameter.KEYWORD_ONLY) for name in ("stream", *names)]
     count.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
     return count
 
 
 def _off_by_one(stream: Stream, count: Any, shape: Any) -> Any:
-    """Σ_i Bern(a/(a + i)), i = 1 … m: of CRT(m + 1, a), all but the first table, which is sure."""
+    """Σ_i Bern(a/(a + i)), i = 1 … m: the tables of CRT(m + 1, a) without the first."""
     return vectorised.crt(stream, np.add(count, 1), shape) - 1
 
 
@@ -96,7 +98,7 @@ def _off_by_one(stream: Stream, count: Any, shape: Any) -> Any:
 
 
 class _Scaled:
-    """A gamma node that takes its rate for a scale."""
+    """A gamma node that uses its rate as a scale."""
 
     def __init__(self, node: Node) -> None:
         self._node = node
@@ -109,7 +111,7 @@ class _Scaled:
 
 
 def _scale(network: Network) -> Mutant | None:
-    """Of the first gamma that is drawn from its conditional, the nearest to the roots."""
+    """A wrong scale of the first gamma drawn from its conditional, the nearest to the roots."""
     drawn = [
         step.name
         for step in network.schedule
@@ -144,13 +146,14 @@ def _order(network: Network) -> Mutant | None:
         steps = {step.name: step for step in chain.schedule}
         chain.follow(reorder(steps, names, check=False))
 
-    words = f"{moved} is drawn just before {stale}, of which it reads the old, stale value"
+    words = f"{moved} is drawn just before {stale}, and reads its old, stale value"
     return Mutant("stale order", words, "composed", breaks)
 
 
 def _wrong_order(schedule: Schedule) -> tuple[list[str], str, str] | None:
-    """A step that reads a value, moved behind the steps that integrate that value out. Best is one
-    that reads the new value of such a step beside the old one, in many rows."""
+    """A step that reads a value, moved after the steps that integrate that value out.
+
+    The best one reads the new value of such a step together with the old value, in many rows."""
     steps, found = {step.name: step for step in schedule}, []
     for step in schedule:
         names = {read.name for read in step.reads} if not step.upward else set[str]()
@@ -187,19 +190,19 @@ def _tokens(network: Network) -> Mutant | None:
 
         _replace_step(chain, f"counts({pattern.observed})", step)
 
-    words = "of the tokens of a cell, those of the first topic are always redrawn first"
+    words = "the tokens of the first topic in a cell are always redrawn first"
     return Mutant("tokens in topic order", words, "collapsed", breaks)
 
 
 def _replace_step(chain: Chain, name: str, run: Callable[[int], None]) -> None:
-    """Let another function take a step of a chain."""
+    """Replace the function of a step of a chain."""
     chain._turns = [replace(turn, run=run) if turn.step.name == name else turn
                     for turn in chain._turns]  # fmt: skip
     chain._later = {node: replace(turn, run=run) if turn.step.name == name else turn
                     for node, turn in chain._later.items()}  # fmt: skip
 
 
-# ---- Right beside wrong: the joint-distribution test of a sampler and of its mutants ----
+# ---- right and wrong: the joint-distribution test of a sampler and of its mutants -------
 
 
 @dataclass(frozen=True)
@@ -220,7 +223,7 @@ class MutantTable:
         lines = [f"{'mistake':<24}{'right':>8}{'worst':>8}{'wrong':>9}   seen in"]
         for name, right, worst, wrong, seen, words in self._cells():
             lines += [f"{name:<24}{right:>8}{worst:>8}{wrong:>9}   {seen}", f"    {words}"]
-        lines.append("|z| of one statistic, of the right sampler and of the wrong one; worst: the "
+        lines.append("|z| of one statistic for the right sampler and the wrong one; worst: the "
                      "largest |z| of the right one. Above 4 is a fault.")  # fmt: skip
         return "\n".join(lines)
 
@@ -246,14 +249,14 @@ def mutant_table(
     seed: Seed = 0,
     threads: int | None = None,
 ) -> MutantTable:
-    """The joint-distribution test of every mutant of a network beside the right sampler, in
-    seconds: choose tiny sizes, such as ``{"doc": 3, "term": 4}``.
+    """The joint-distribution test of every mutant of a network and of the right sampler.
 
-    Unlike `geweke`, it keeps of many exact draws of (parameters, data) those ``replicates`` whose
-    data say most, and sweeps with these data. Whichever data were chosen, their parameters are a
-    draw from the posterior, which a right sampler leaves as it is. So no mistake hides behind data
-    that are empty, as most are under a vague prior, and no time is lost on those that are huge.
-    A stale order is the subtlest mistake: where it stays below 4, ask for more replicates.
+    It takes seconds with tiny sizes, such as ``{"doc": 3, "term": 4}``. Unlike `geweke`, it selects
+    ``replicates`` with informative data from many exact draws of (parameters, data), and sweeps
+    with these data. The parameters of selected data are a draw from the posterior, which a right
+    sampler leaves invariant. So empty data, which are common under a vague prior, hide no mistake,
+    and huge data cost no time. A stale order is the subtlest mistake: if its |z| stays below 4, use
+    more replicates.
     """
     check_network(network, sizes, "mutant_table")
     begin = _informative(network, sizes or {}, replicates, seed, threads)
@@ -278,7 +281,7 @@ def _informative(
 ) -> dict[str, NDArray[Any]]:
     """Draws of all nodes, kept by their data alone: those with about four tokens in a cell."""
     pool = Chain.replicated(network, sizes, _POOL * replicates, seed, "composed", threads)
-    refuse_not_finite(pool)
+    reject_not_finite(pool)
     data = {name: cells.dense() for name, cells in pool.program.cells.items()}
     distance: Any = 0.0
     for values in data.values():

@@ -1,4 +1,4 @@
-"""What the models of the zoo share: checks of their arguments, and their data node."""
+"""The common parts of the models of the zoo: checks of their arguments, and their data node."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def check_one_width(width: Any, name: str = "width") -> int:
     if isinstance(width, bool) or not isinstance(width, Integral) or width < 1:
         raise NetworkError(f"{name}={width!r}: must be a positive integer, such as {name}=100")
     bits = int(width).bit_length()
-    if bits > 1000:  # what no machine can hold, but can be printed, is refused when data are known
+    if bits > 1000:  # smaller numbers that fit no machine are rejected with the data
         shown = f"{width!r:.60}" if bits < 10_000 else f"a number of {bits} bits"
         raise NetworkError(f"{name}={shown}: give a number below 2^63")
     return int(width)
@@ -67,7 +67,7 @@ def per_layer(value: Any, depth: int, name: str) -> list[float]:
 
 
 def check_features(features: Any, name: str = "features") -> Constant:
-    """What is known of documents: a row of real numbers for each."""
+    """The covariates of documents: a row of real numbers for each."""
     array = np.asarray(features)
     if array.dtype.kind not in "iufb" or array.ndim != 2 or not array.size:
         raise NetworkError(
@@ -75,9 +75,7 @@ def check_features(features: Any, name: str = "features") -> Constant:
             "a column for each covariate; turn a category into columns of 0 and 1"
         )
     if not np.isfinite(array.astype(np.float64)).all():
-        raise NetworkError(
-            "features: has numbers that are not finite; fill or leave out these rows"
-        )
+        raise NetworkError("features: has numbers that are not finite; fill or remove these rows")
     return Constant(array.astype(np.float64), dims=("doc", "covariate"))
 
 
@@ -98,7 +96,7 @@ def check_modalities(modalities: Any, name: str = "modalities") -> dict[str, str
 
 
 def check_modes(modes: Any, name: str = "modes") -> tuple[str, ...]:
-    """The names of the modes of a tensor: two at least, each once."""
+    """The names of the modes of a tensor: at least two, each once."""
     names = () if isinstance(modes, str) or not np.iterable(modes) else tuple(modes)
     if len(names) < 2 or not all(
         isinstance(name, str) and f"_{name}".isidentifier() and name != "component"
@@ -136,7 +134,7 @@ def check_total(total: Any, name: str = "total") -> Expression:
 
 
 def check_number_or_prior(value: Any, name: str) -> float | tuple[float, float]:
-    """A positive number, or a pair: the prior of an unknown one."""
+    """A positive number, or a pair of parameters of its prior."""
     if isinstance(value, (tuple, list)):
         return check_prior(value, name)
     return check_positive_number(value, name)

@@ -14,10 +14,10 @@ def author_topic(
 ) -> Network:
     """x_jv ~ Pois(l_j Σ_k φ_kv θ_{author(j) k}), θ_a ~ Dir(α), φ_k ~ Dir(η), l_j ~ Gam.
 
-    The author of each document is data: ``{"x": X, "author": numbers}``. Given its length, a
-    document is multinomial, as in the paper, here with one author each. Nodes: x (dims doc, term),
-    phi, theta (dims writer, topic), length. The defaults are
-    ours (the authors' program takes α and η as arguments); the length is nearly known.
+    The author of each document is data: ``{"x": X, "author": numbers}``. A document is multinomial
+    given its length, as in the paper, but has one author. Nodes: x (dims doc, term), phi, theta
+    (dims writer, topic), length. The defaults are those of pgbn (the authors' program takes α and η
+    as arguments). The data nearly determine the length.
 
     Reference: Rosen-Zvi, Griffiths, Steyvers & Smyth, The author-topic model, UAI 2004.
     """

@@ -14,9 +14,9 @@ def bnbp(
 ) -> Network:
     """x_j ~ Pois(Φθ_j), θ_kj ~ Gam(r_j, (1−p_k)/p_k), p_k ~ Beta(cε, c(1−ε)), φ_k ~ Dir(η).
 
-    A shape r_j ~ Gam for each document and a probability for each topic; c is ``concentration``
-    and ε = 1/K (½ for a single topic, where 1/K would leave no beta). The defaults are ours. Nodes:
-    x, phi, theta, r, p.
+    Each document has a shape r_j ~ Gam, and each topic a probability. c is ``concentration`` and
+    ε = 1/K (½ for a single topic, since 1/K would leave no beta). The defaults are those of pgbn.
+    Nodes: x, phi, theta, r, p.
 
     References: Zhou, Hannah, Dunson & Carin, AISTATS 2012; Zhou, NIPS 2014.
     """

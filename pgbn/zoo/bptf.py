@@ -18,9 +18,9 @@ def bptf(
     """y_{i…l} ~ Pois(Σ_k θ¹_ik ⋯ θᴹ_lk), θᵐ_dk ~ Gam(α, α β_m), β_m ~ Gam.
 
     A component k is a kind of event: who takes part in it, what is done, and when. Data are
-    coordinates and values, and every cell that is not named is 0. Nodes: y (dims ``modes``),
-    theta_<mode> and beta_<mode> for each mode. α = 0.1 is that of the released code, which sets
-    β_m to one over the mean of θᵐ; its prior here is ours.
+    coordinates and values, and all other cells are 0. Nodes: y (dims ``modes``), theta_<mode> and
+    beta_<mode> for each mode. α = 0.1 is that of the released code, which sets β_m to one over the
+    mean of θᵐ; its prior here is that of pgbn.
 
     Reference: Schein, Paisley, Blei & Wallach, Bayesian Poisson tensor factorization, KDD 2015.
     """

@@ -1,4 +1,4 @@
-"""Topics whose use depends on what is known of a document: its year, its source, its length."""
+"""Topics whose use depends on covariates of a document: its year, its source, its length."""
 
 from __future__ import annotations
 
@@ -20,13 +20,15 @@ def covariates(
     """x_j ~ Pois(Φθ_j), θ_kj ~ Gam(a_kj, c_j), ln a_kj ~ N(b_k + Σ_l f_jl β_lk, 1/τ).
 
     ``features`` F (documents × covariates) are real numbers: standardised measurements, or 0 and 1.
-    β_lk ~ N(0, 1/s_l) says by how much covariate l raises the logarithm of the weight of topic k,
-    beside the other topics: what all topics of a document share, its length, is in c_j. b_k ~ N(0,
-    1) is the level of topic k; s_l, τ and c_j ~ Gam, φ_k ~ Dir(η). τ is the precision of what
-    documents have beside their covariates. Nodes: x, phi, theta, a, beta, bias, spread, noise, c.
-    The priors are ours. Without that noise the β would stand in an exponent alone, where nothing is
-    conjugate; with it they are drawn jointly. F belongs to these documents: for new ones build the
-    network with theirs, and hold what was learnt (``given=``), as docs/howto/covariates.md shows.
+    β_lk ~ N(0, 1/s_l) says by how much covariate l raises the logarithm of the weight of topic k
+    relative to the other topics. c_j contains the length of a document, which all its topics share.
+    b_k ~ N(0, 1) is the level of topic k; s_l, τ and c_j ~ Gam, φ_k ~ Dir(η). τ is the precision of
+    the noise: the differences between documents that the covariates do not explain. Nodes: x, phi,
+    theta, a, beta, bias, spread, noise, c. The priors are those of pgbn.
+
+    The β are drawn jointly. Without the noise they would be in an exponent, which has no conjugate
+    update. F belongs to these documents. For new documents build the network with their features,
+    and give the learnt nodes (``given=``), as docs/howto/covariates.md shows.
 
     References: Mimno & McCallum, Topic models conditioned on arbitrary features with
     Dirichlet-multinomial regression, UAI 2008 (without noise, and with Dirichlet proportions);

@@ -30,7 +30,8 @@ def cpgbn(
     place window(i, s). θ_lk ~ Gam(u_{text(l) k}, c_{text(l)}), u_jk ~ Gam(r_k, 1), r_k, c_j ~ Gam:
     the units u_j of a text say how often it has each phrase. `phrase_windows` makes the data of
     texts. Nodes: x (dims position, term), phi (dims topic, shift, term), theta (dims place, topic),
-    u (dims doc, topic), r, c. The priors are ours, and so is that a phrase may begin before a text.
+    u (dims doc, topic), r, c. The priors are those of pgbn. Unlike in the paper, a phrase may begin
+    before a text.
 
     Reference: Wang, Chen, Xiao & Zhou, Convolutional Poisson gamma belief network, ICML 2019.
     """
@@ -59,7 +60,7 @@ def phrase_windows(
     every = np.concatenate(words)
     lengths = np.array([each.size for each in words])
     doc = np.repeat(np.arange(lengths.size), lengths)
-    first = np.arange(every.size) + doc * (phrase - 1)  # each text has so many places more
+    first = np.arange(every.size) + doc * (phrase - 1)  # each text has phrase - 1 more places
     size = int(every.max()) + 1 if terms is None else check_integer("terms", terms, 1)
     if size <= every.max():
         raise DataError(f"terms={terms!r}: a word has the number {every.max()}")
@@ -70,7 +71,7 @@ def phrase_windows(
 
 
 def _word_numbers(text: Any) -> NDArray[np.int64]:
-    """The words of a text: whole numbers from 0 on, one at least."""
+    """The words of a text: whole numbers from 0 on, at least one."""
     found = numbers("texts: a text", text)
     whole = found.dtype.kind in "iu" or bool((np.mod(found, 1) == 0).all())
     if (

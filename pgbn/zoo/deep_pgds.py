@@ -1,4 +1,4 @@
-"""Deep Poisson–gamma dynamical systems: layers of factors, each with transitions of its own."""
+"""Deep Poisson–gamma dynamical systems: layers of factors, each with its own transitions."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ def deep_pgds(
 
     At the top, θᴸ_t ~ Gam(τ Πᴸθᴸ_{t−1}, τ) and θᴸ_1 ~ Gam(τν, τ), ν_k ~ Gam(γ0/K_L, β); the columns
     φˡ_k ~ Dir(η), πˡ_k ~ Dir(ε), and δ_t, β ~ Gam; L = len(widths). Nodes: x (dims time, term),
-    phi1…phiL, theta1…thetaL, pi1…piL (dims previous1, topic1, …), nu, beta, delta. Of one layer it
-    is `pgds`. The defaults are those of `pgds`: the paper's but for its shrinkage prior of Π.
+    phi1…phiL, theta1…thetaL, pi1…piL (dims previous1, topic1, …), nu, beta, delta. With one layer
+    it is `pgds`. The defaults are those of `pgds`: the paper's, except its shrinkage prior of Π.
 
     Reference: Guo, Chen, Zhang & Zhou, Deep Poisson gamma dynamical systems, NeurIPS 2018.
     """

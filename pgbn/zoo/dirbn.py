@@ -23,16 +23,15 @@ def dirbn(
 ) -> Network:
     """x_j ~ Pois(Φ¹θ_j), φᵗ_k ~ Dir(Σ_l βᵗ⁺¹_lk φᵗ⁺¹_l), t < T, and φᵀ_l ~ Dir(η).
 
-    The weights are βᵗ_lk ~ Gam(gᵗ_l, cᵗ), gᵗ_l ~ Gam(γᵗ0/K_t, cᵗ0), and cᵗ, cᵗ0, γᵗ0 ~ Gam; the
-    scores those of Poisson factor analysis, θ_jk ~ Gam(r_k, (1−p_j)/p_j). All topics are
-    distributions over the terms, those of layer t of T = len(widths) more general than those below.
+    The weights are βᵗ_lk ~ Gam(gᵗ_l, cᵗ), gᵗ_l ~ Gam(γᵗ0/K_t, cᵗ0), and cᵗ, cᵗ0, γᵗ0 ~ Gam. The
+    topic weights are those of Poisson factor analysis, θ_jk ~ Gam(r_k, (1−p_j)/p_j). All topics
+    are distributions over the terms; those of a higher layer are more general. T = len(widths).
     Nodes: x, phi1…phiT, beta2…betaT (dims topic2, topic1, …), g2…, c2…, c0_2…, gamma0_2…, theta,
-    r, p.
-    The defaults are ours; of eta, that of the authors' program.
+    r, p. eta is that of the authors' program, the other defaults are those of pgbn.
 
     Reference: Zhao, Du, Buntine & Zhou, Dirichlet belief networks for topic structure learning,
     NeurIPS 2018. Its program draws g, γ0, c0 and c before β, given the old β (and counts tables one
-    customer too late): an order that is refused here.
+    customer too late). pgbn rejects that order.
     """
     sizes = {layers.topic(t): width for t, width in enumerate(widths, 1)}
     base = gamma0_prior, c0_prior

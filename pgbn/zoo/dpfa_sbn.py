@@ -21,10 +21,11 @@ def dpfa_sbn(
 ) -> Network:
     """x_j ~ Pois(Φθ_j), θ_kj ~ Gam(r_k h¹_kj, (1−p_j)/p_j), h^t_j ~ Bern(σ(W^t h^{t+1}_j + b^t)).
 
-    ``widths`` K1, K2, … are those of the layers, topics first; of the top, h^T_kj ~ Bern(π_k) with
-    π_k ~ Beta. w^t_kl ~ N(0, 1/τ_t), b^t_k ~ N(0, 1/τ_t), τ_t ~ Gam; φ_k ~ Dir(η), r_k ~ Gam(γ0/K1,
-    c0), p_j ~ Beta. Nodes: x, phi, theta, r, p, c0, gamma0, h1, w1, b1, tau1, h2, …, pi. The paper
-    fixes p_j at 1/2 and gives the weights another shrinkage prior; those here are ours.
+    ``widths`` K1, K2, … are those of the layers, topics first. The top layer is h^T_kj ~ Bern(π_k)
+    with π_k ~ Beta. w^t_kl ~ N(0, 1/τ_t), b^t_k ~ N(0, 1/τ_t), τ_t ~ Gam; φ_k ~ Dir(η), r_k ~
+    Gam(γ0/K1, c0), p_j ~ Beta. Nodes: x, phi, theta, r, p, c0, gamma0, h1, w1, b1, tau1, h2, …, pi.
+    The paper fixes p_j at 1/2 and gives the weights another shrinkage prior; the priors here are
+    those of pgbn.
 
     Reference: Gan, Chen, Henao, Carlson & Carin, Scalable deep Poisson factor analysis for topic
     modeling, ICML 2015.

@@ -22,10 +22,10 @@ def dynamic_topics(
     """x_j ~ Pois(Σ_k φ_{t(j),k} θ_jk), φ_1k ~ Dir(η), φ_tk ~ Dir(κ_k φ_{t−1,k}).
 
     Document j was written at time t(j), a number from 0 on that is given with the data as
-    ``period``, or here. The larger κ_k ~ Gam, the slower topic k moves: its entries have the
-    variance φ (1 − φ) / (κ_k + 1) from one time to the next. The scores are those of Poisson factor
-    analysis, θ_jk ~ Gam(r_k, (1−p_j)/p_j) and r_k ~ Gam. Nodes: x (dims doc, term), phi (dims
-    time, topic, term), kappa, theta, r, p. The defaults are ours.
+    ``period``, or here. A topic with a larger κ_k ~ Gam changes more slowly: its entries have the
+    variance φ (1 − φ) / (κ_k + 1) from one time to the next. The topic weights are those of Poisson
+    factor analysis, θ_jk ~ Gam(r_k, (1−p_j)/p_j) and r_k ~ Gam. Nodes: x (dims doc, term), phi
+    (dims time, topic, term), kappa, theta, r, p. The defaults are those of pgbn.
 
     Reference: the chain of Dirichlets is that of Iwata, Watanabe, Yamada & Ueda, Topic tracking
     model for analyzing consumer purchase behavior, IJCAI 2009; here it is drawn, not estimated.

@@ -17,9 +17,9 @@ def gamma_markov_chain(
 ) -> Network:
     """x_t ~ Pois(Σ_k λ_k φ_k θ_tk), θ_tk ~ Gam(θ_{t−1,k}, c_t), θ_0k = a1, λ_k ~ Gam(γ0/K, c0).
 
-    Topics φ_k ~ Dir(η) have a weight λ_k and a strength θ_tk that walks in time; a1, c_t, c0 and
-    γ0 ~ Gam: `gp_dpfa` of counts. Nodes: x (dims time, term), phi, theta, lambda, a1, c, c0,
-    gamma0. The defaults are ours.
+    It is `gp_dpfa` for counts. Topics φ_k ~ Dir(η) have a weight λ_k and a strength θ_tk that
+    changes in time; a1, c_t, c0 and γ0 ~ Gam. Nodes: x (dims time, term), phi, theta, lambda, a1,
+    c, c0, gamma0. The defaults are those of pgbn.
 
     Reference: Acharya, Ghosh & Zhou, Nonparametric Bayesian factor analysis for dynamic count
     matrices, AISTATS 2015.

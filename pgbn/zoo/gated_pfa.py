@@ -19,9 +19,9 @@ def gated_pfa(
 ) -> Network:
     """x_j ~ Pois(Φθ_j), θ_kj ~ Gam(r_k h_kj, (1−p_j)/p_j), h_kj ~ Bern(π_k), π_k ~ Beta.
 
-    Where the gate h_kj is 0, topic k is absent from document j (θ_kj = 0). φ_k ~ Dir(η),
-    r_k ~ Gam(γ0/K, c0). The defaults are those of `pfa`; of π, ours. Nodes: x, phi, theta, h, pi,
-    r, p, c0, gamma0.
+    Topic k is absent from document j (θ_kj = 0) if the gate h_kj is 0. φ_k ~ Dir(η),
+    r_k ~ Gam(γ0/K, c0). The defaults are those of `pfa`, and pgbn's own for π. Nodes: x, phi,
+    theta, h, pi, r, p, c0, gamma0.
 
     Reference: Gan, Chen, Henao, Carlson & Carin, Scalable deep Poisson factor analysis for topic
     modeling, ICML 2015; here with independent gates instead of a sigmoid belief network above.

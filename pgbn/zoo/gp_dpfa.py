@@ -20,10 +20,10 @@ def gp_dpfa(
 ) -> Network:
     """x_t ~ Pois(Σ_k λ_k φ_k θ_tk), θ_tk ~ Gam(θ_{t−1,k}, c_t), θ_0k = a1, λ_k ~ Gam(γ0/K, c0).
 
-    Topics φ_k ~ Dir(η) have a weight λ_k and a strength θ_tk that walks in time; a1, c_t, c0 and
+    Topics φ_k ~ Dir(η) have a weight λ_k and a strength θ_tk that changes in time; a1, c_t, c0 and
     γ0 ~ Gam. Nodes: x (dims time, term), phi, theta, lambda, a1, c, c0, gamma0. With
     ``link="bernoulli"`` the data are 0 and 1, as in the paper's dynamic networks. The defaults are
-    ours.
+    those of pgbn.
 
     Reference: Acharya, Ghosh & Zhou, Nonparametric Bayesian factor analysis for dynamic count
     matrices, AISTATS 2015.

@@ -23,9 +23,9 @@ def hgp_epm(
 
     λ_kl = λ_lk says how much communities k and l link: λ_kk ~ Gam(ξ r_k, β) is the node within,
     λ_kl ~ Gam(r_k r_l, β) for k < l the node between; r_k ~ Gam(γ0/K, c0), and a_i, c_i, ξ, β, c0
-    ~ Gam. γ0 is a number or, given as a pair (shape, rate), a node gamma0 ~ Gam: the r_k are
-    coupled and cannot be integrated out, so that it is drawn by slice sampling given them. Data as
-    in `epm`. Nodes: x (dims i, j), phi (dims vertex, community), a, c, within, between (dims
+    ~ Gam. γ0 is a number or, given as a pair (shape, rate), a node gamma0 ~ Gam. The r_k are
+    coupled and cannot be integrated out, so gamma0 is drawn by slice sampling given them. The data
+    are as in `epm`. Nodes: x (dims i, j), phi (dims vertex, community), a, c, within, between (dims
     community, other), r, xi, beta, c0, gamma0. The defaults are those of the released HGP_EPM.m,
     with its first γ0.
 

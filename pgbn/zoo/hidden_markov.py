@@ -14,8 +14,9 @@ def hidden_markov(
 ) -> Network:
     """x_tv ~ Pois(λ_kv) with k = z_t, z_t ~ Cat(P_l) with l = z_{t−1}, z_1 ~ Cat(π).
 
-    π ~ Dir(α, …, α), P_l ~ Dir(β, …, β), λ_kv ~ Gam. The states are drawn as a whole, by forward
-    filtering and backward sampling. The defaults are ours. Nodes: x, rate, z, move (P), first (π).
+    π ~ Dir(α, …, α), P_l ~ Dir(β, …, β), λ_kv ~ Gam. All states are drawn together, by forward
+    filtering and backward sampling. The defaults are those of pgbn. Nodes: x, rate, z, move (P),
+    first (π).
 
     Reference: Zucchini & MacDonald, Hidden Markov models for time series, 2009; the sampler: Chib,
     Calculating posterior distributions and modal estimates in Markov mixture models, 1996.

@@ -21,10 +21,10 @@ def hpf(
 ) -> Network:
     """y_ui ~ Pois(s_u Σ_k θ_uk β_ik), θ_uk ~ Gam(a, ξ_u), β_ik ~ Gam(a, η_i), ξ_u, η_i ~ Gam.
 
-    Users differ in activity, items in popularity, and zeros cost nothing. ``size_factors``, one
-    positive number s_u for each row, are the depths of cells in single-cell counts (users are then
-    cells, items genes); 1 if left out. Nodes: y (dims user, item), theta, beta, xi, eta. The
-    shapes and rates of 0.3 are those of the released hgaprec.
+    Users differ in activity, items in popularity, and zeros cost nothing. ``size_factors`` has one
+    positive number s_u for each row, 1 by default: the depths of cells in single-cell counts (users
+    are then cells, items genes). Nodes: y (dims user, item), theta, beta, xi, eta. The shapes and
+    rates of 0.3 are those of the released hgaprec.
 
     References: Gopalan, Hofman & Blei, UAI 2015; Levitin et al., scHPF, 2019.
     """

@@ -1,4 +1,4 @@
-"""The names of a belief network's nodes and dims, spelt in one place.
+"""The names of a belief network's nodes and dims, in one place.
 
     x ← phi1·theta1,  theta1 ← phi2·theta2 (rate p2),  theta2 ← phi3·theta3 (rate c3),  …,  ← r
 
@@ -38,10 +38,10 @@ def rate(number: int) -> str:
 
 
 def plain_rate(number: int) -> str:
-    """The same where every rate, the first too, is a gamma."""
+    """The same for models in which every rate, also the first, is a gamma."""
     return f"c{number}"
 
 
 def of_modality(name: str, modality: str) -> str:
-    """A node or dim that each kind of data has for itself."""
+    """The name of a node or dim of one modality."""
     return f"{name}_{modality}"

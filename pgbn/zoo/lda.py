@@ -12,10 +12,10 @@ from pgbn.zoo.arguments import Positive, Prior, Total, Width
 def lda(
     width: Width, alpha: Positive | None = None, eta: Positive = 0.1, total: Total = None
 ) -> Network:
-    """x_j ~ Mult(N_j, Φθ_j), θ_j ~ Dir(α), φ_k ~ Dir(η); α = 50/K if left out.
+    """x_j ~ Mult(N_j, Φθ_j), θ_j ~ Dir(α), φ_k ~ Dir(η); α = 50/K by default.
 
     Nodes: x, phi, theta. ``total`` gives the length N_j of generated documents (a number, or one
-    for each document); data bring their own.
+    for each document); observed data have their own lengths.
 
     References: Blei, Ng & Jordan, JMLR 3, 2003; the defaults are those of Griffiths & Steyvers,
     PNAS 101, 2004.

@@ -1,9 +1,9 @@
-"""Links: how a rate λ becomes data. One table; nothing else in the package knows a link by name.
+"""Links: how a rate λ becomes data. Only this table in the package names links.
 
     n ~ Pois(λ),   y ~ p(y | n),   y = 0 if and only if n = 0
 
-The models of the zoo, their training, the hidden units of new rows, scores and synthetic documents
-all ask the `Link`. `register_link` adds one, also from a file outside the package.
+The models of the zoo, their training, the topic weights of new rows, scores and synthetic documents
+all use a `Link`. `register_link` adds one, also from a file outside the package.
 """
 
 from __future__ import annotations
@@ -28,20 +28,20 @@ Array = NDArray[Any]
 class Link:
     """A row of the table.
 
-    ``takes`` says in a few words which data it is for. ``node`` is their type, or a function that
-    makes such a node: it is called with a name, the rate, a node called noise if ``noise``, and
-    ``dims=``. Its rule for the rate must be that of Poisson counts, (n, 1).
+    ``takes`` says in a few words which data it accepts. ``node`` is the type of their node, or a
+    function that makes it: it is called with a name, the rate, a node called noise if ``noise``,
+    and ``dims=``. Its rule for the rate must be that of Poisson counts, (n, 1).
 
     ``latent`` is how the count n behind a datum y > 0 is drawn for new rows: None if the data are
     the counts; "truncated_poisson", given n ≥ 1; "bessel", given y ~ Gam(n, noise); or a function
     of (rng, value, rate, noise) that numba can compile and that returns an integer. ``rng`` is a
     stream, to be passed to draws of `pgbn.samplers.variates`.
 
-    ``whole``: the data are integers. ``suits``, a function of the values of data that are not 0,
-    says whether "auto" of the estimators picks the link; links are asked in the order of ``turn``.
+    ``whole``: the data are integers. ``suits``, a function of the non-zero values of data, says
+    whether "auto" of the estimators picks the link; links are tried in the order of ``turn``.
     ``any_rate``: synthetic data are made without counts, so that a rate may be 2^31 or more.
-    ``generate_by`` makes them from (stream, second stream, rate, noise) if the node's own
-    `generate` is not to do so.
+    ``generate_by`` makes them from (stream, second stream, rate, noise) instead of the node's own
+    `generate`.
     """
 
     name: str
@@ -68,12 +68,12 @@ class Link:
         return self.node(name, *slots, dims=dims)
 
     def data_node(self, name: str = "X") -> Observed:
-        """A data node of documents × terms that knows which values are allowed."""
+        """A data node of documents × terms, which checks the values of data."""
         noise = Gamma("noise", 1.0, 1.0) if self.noise else None
         return self.observe(name, Constant(value=1.0), ("doc", "term"), noise)
 
     def generate(self, stream: Any, second: Any, rate: Array, noise: float) -> Array:
-        """Data given their rates, of the shape of the stream; ``second`` is another stream."""
+        """Data given their rates, in the shape of the stream; ``second`` is another stream."""
         if self.generate_by is not None:
             return self.generate_by(stream, second, rate, noise)
         return self.data_node().generate(stream, rate=rate, **self._slots(noise))
@@ -90,21 +90,21 @@ _links: dict[str, Link] = {}
 
 
 def register_link(link: Link) -> Link:
-    """Add a link to the table; one of the same name and node type takes the place of the former."""
+    """Add a link to the table; it replaces a link of the same name and node type."""
     if not isinstance(link, Link):
         raise NetworkError(f"register_link({link!r}): give a pgbn.zoo.links.Link")
     if not isinstance(link.name, str) or not link.name or link.name == "auto":
-        raise NetworkError(f"a link of the name {link.name!r}: give a text other than 'auto'")
+        raise NetworkError(f"a link with the name {link.name!r}: give a text other than 'auto'")
     node, former = link.data_node(), _links.get(link.name)
     if former is not None and type(former.data_node()).__qualname__ != type(node).__qualname__:
-        raise NetworkError(f"link {link.name!r} is there already, for data that are {former.takes}")
+        raise NetworkError(f"link {link.name!r} exists already, for data that are {former.takes}")
     _check_rules(link, node)
     _links[link.name] = link
     return link
 
 
 def _check_rules(link: Link, node: Observed) -> None:
-    """New rows are drawn without the rules of the node: they must say what the link says."""
+    """Check that the rules of the node agree with the link, which alone draws new rows."""
     kind, counts = type(node).__name__, find_link(node)
     if counts is None or counts.slot != "rate":
         raise NetworkError(
@@ -140,7 +140,7 @@ def describe_links() -> str:
 
 
 def get_link(link: Any, argument: str = "link") -> Link:
-    """The link of this name; an unknown one is looked for in the plug-ins, too."""
+    """The link of this name; plug-ins are searched for an unknown name."""
     if isinstance(link, str):
         if link not in _links:
             load_plugins()
@@ -151,7 +151,7 @@ def get_link(link: Any, argument: str = "link") -> Link:
 
 
 def suitable_link(values: Array) -> str:
-    """The link that "auto" stands for, given the values of data that are not 0."""
+    """The link that "auto" chooses, given the non-zero values of data."""
     for name, link in sorted(_links.items(), key=lambda pair: pair[1].turn):
         if link.suits is not None and link.suits(values):
             return name

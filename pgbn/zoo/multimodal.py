@@ -26,9 +26,9 @@ def multimodal(
 
     ``modalities`` maps names to links: {"words": "poisson", "tags": "bernoulli"}. Modality s has
     the data node s with dims (doc, term_s), the topics phi1_s and, if its link has noise ("gamma"),
-    noise_s. θ¹_j hears an exposure of one from each modality, so its rate c²_j is a gamma instead
-    of (1−p)/p, which needs an exposure of one in all. Other nodes: phi2…phiT, theta1…thetaT,
-    c2…c{T+1}, r, gamma0, c0. The defaults are those of `pgbn`.
+    noise_s. θ¹_j receives an exposure of one from each modality. So its rate c²_j is a gamma
+    instead of (1−p)/p, which needs a total exposure of one. Other nodes: phi2…phiT,
+    theta1…thetaT, c2…c{T+1}, r, gamma0, c0. The defaults are those of `pgbn`.
 
     Reference: Wang, Chen & Zhou, Multimodal Poisson gamma belief network, AAAI 2018.
     """

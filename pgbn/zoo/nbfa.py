@@ -1,4 +1,4 @@
-"""Negative binomial factor analysis: each count has an overdispersion of its own."""
+"""Negative binomial factor analysis: each count has its own overdispersion."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ def nbfa(
     """x_vj ~ NB(Σ_k φ_vk θ_kj, p_j), as Pois(λ_vj) with λ_vj ~ Gam(Σ_k φ_vk θ_kj, (1−p_j)/p_j).
 
     θ_kj ~ Gam(r_k, c_j), φ_k ~ Dir(η), r_k ~ Gam(γ0/K, c0): words that come in bursts. λ is as
-    large as the data written out. The priors are those of `pfa`. Nodes: x, lam, phi, theta, r, p,
-    c, c0, gamma0.
+    large as the dense array of data. The priors are those of `pfa`. Nodes: x, lam, phi, theta, r,
+    p, c, c0, gamma0.
 
     Reference: Zhou, Nonparametric Bayesian negative binomial factor analysis, Bayesian Analysis
     13, 2018.

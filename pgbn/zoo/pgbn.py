@@ -32,8 +32,8 @@ def pgbn(
     φᵗ_k ~ Dir(η), r_k ~ Gam(γ0/K_T, c0), c²_j = (1−p²_j)/p²_j with p²_j ~ Beta, and
     cᵗ_j, c0, γ0 ~ Gam; T = len(widths). Nodes: x, phi1…phiT, theta1…thetaT, r, gamma0, c0, p2,
     c3…c{T+1}, and ``noise`` if the link has noise ("gamma"); the value of p2 is the rate
-    c² = (1−p²)/p². The defaults are the paper's. ``order="paper"`` takes the steps in the order
-    of its Algorithm 1; by default the order is derived from the graph. Both are valid.
+    c² = (1−p²)/p². The defaults are those of the paper. ``order="paper"`` uses the order of its
+    Algorithm 1; by default the order is derived from the graph. Both are valid.
 
     Reference: Zhou, Cong & Chen, The Poisson gamma belief network, NIPS 2015; Augmentable gamma
     belief networks, JMLR 17(163), 2016.
@@ -58,7 +58,9 @@ def pgbn(
 
 
 def _algorithm_1(network: Network, depth: int) -> list[str]:
-    """Upward, the counts of a layer and then its Φ; the rates, given the old r and θ; the roots;
+    """The steps of Algorithm 1.
+
+    Upward, the counts of each layer and then its Φ; the rates, given the old r and θ; the roots;
     downward, θ."""
     steps = [counts_name(layers.DATA), layers.phi(1)]
     steps += [layers.NOISE] if layers.NOISE in network else []

@@ -23,11 +23,11 @@ def pgds(
 ) -> Network:
     """x_t ~ Pois(δ_t Φθ_t), θ_t ~ Gam(τ Πθ_{t−1}, τ), θ_1 ~ Gam(τν, τ), ν_k ~ Gam(γ0/K, β).
 
-    φ_k ~ Dir(η) over terms and π_k ~ Dir(ε) over topics: column k of Π says where topic k leads;
-    δ_t and β ~ Gam. With ``shrinkage``, the paper's prior of Π: π_k ~ Dir(ν_1 ν_k, …, ξ ν_k, …,
-    ν_K ν_k) with ξ ν_k at entry k, ξ ~ Gam, and ε is not used. Nodes: x (dims time, term), phi,
-    theta, pi (dims previous, topic), nu, beta, delta, xi. The defaults are the paper's, but for
-    the prior of Π.
+    φ_k ~ Dir(η) over terms and π_k ~ Dir(ε) over topics; δ_t and β ~ Gam. Column k of Π gives the
+    topics that follow topic k. ``shrinkage`` uses the paper's prior of Π instead of ε:
+    π_k ~ Dir(ν_1 ν_k, …, ξ ν_k, …, ν_K ν_k) with ξ ν_k at entry k, and ξ ~ Gam. Nodes: x (dims
+    time, term), phi, theta, pi (dims previous, topic), nu, beta, delta, xi. The defaults are those
+    of the paper, except the prior of Π.
 
     Reference: Schein, Zhou & Wallach, Poisson–gamma dynamical systems, NIPS 2016.
     """

@@ -15,7 +15,7 @@ def poisson_mixture(
     """x_jv ~ Pois(λ_kv) with k = z_j, z_j ~ Cat(π), π ~ Dir(α, …, α), λ_kv ~ Gam.
 
     Every row belongs to one component; P(z_j = k | −) ∝ π_k Π_v Pois(x_jv; λ_kv). The defaults are
-    ours. Nodes: x, rate, z, pi.
+    those of pgbn. Nodes: x, rate, z, pi.
 
     Reference: McLachlan & Peel, Finite mixture models, 2000; the sampler: Diebolt & Robert,
     Estimation of finite mixture distributions through Bayesian sampling, JRSS B 1994.

@@ -21,14 +21,16 @@ def prgds(
 ) -> Network:
     """x_t ~ Pois(δ_t Σ_k ν_k φ_k θ_tk), θ_tk ~ Gam(ε + h_tk, τ), h_tk ~ Pois(τ Σ_l π_kl θ_{t−1,l}).
 
-    ε is ``offset``; with 0 a strength θ_tk is exactly 0 where its hidden count h_tk is, so that a
-    factor can be silent. θ_0k = ν_k ~ Gam(ε/K + g_k, 1), g_k ~ Pois(γ0/K), is the weight of factor
+    ε is ``offset``. With 0, a strength θ_tk is exactly 0 if its hidden count h_tk is 0, so that a
+    factor can switch off. θ_0k = ν_k ~ Gam(ε/K + g_k, 1), g_k ~ Pois(γ0/K), is the weight of factor
     k; φ_k ~ Dir(η) over terms, π_l ~ Dir over topics, δ_t and γ0 ~ Gam. The hidden counts are not
     kept: θ and ν are drawn with them. Nodes: x (dims time, term), phi, theta, pi (dims previous,
-    topic), nu, delta, gamma0. τ is a number or, given as a pair (shape, rate), a node tau ~ Gam: it
-    stands in two slots of θ, and is drawn by slice sampling. Offset, γ0 and δ are those of the
-    released code, which draws τ and the rate of ν too, here 1; η and ``epsilon``, the prior of Π,
-    are ours.
+    topic), nu, delta, gamma0.
+
+    τ is a number or, given as a pair (shape, rate), a node tau ~ Gam. Two slots of θ contain it, so
+    it is drawn by slice sampling. Offset, γ0 and δ are those of the released code. That code also
+    draws τ and the rate of ν, which is 1 here. η and ``epsilon``, the prior of Π, are those of
+    pgbn.
 
     Reference: Schein, Linderman, Zhou, Blei & Wallach, Poisson-randomized gamma dynamical systems,
     NeurIPS 2019.

@@ -17,10 +17,10 @@ def tucker(
 ) -> Network:
     """y_{i…l} ~ Pois(Σ_{c…t} λ_{c…t} θ¹_ic ⋯ θᴹ_lt), θᵐ_dc ~ Gam(α, β_m), β_m and λ ~ Gam.
 
-    Each mode has communities of its own, ``widths={"sender": 8, "action": 4, …}`` of them; the core
-    λ says how often they meet. Data are coordinates and values. Nodes: y (dims: the modes), lambda
-    (dims <mode>_community), theta_<mode> and beta_<mode> for each mode. The paper ties senders and
-    receivers and has a hierarchy above λ; the priors here are ours.
+    Each mode has its own communities; ``widths={"sender": 8, "action": 4, …}`` gives their numbers.
+    The core λ says how often they meet. Data are coordinates and values. Nodes: y (dims: the
+    modes), lambda (dims <mode>_community), theta_<mode> and beta_<mode> for each mode. The paper
+    ties senders and receivers and has a hierarchy above λ; the priors here are those of pgbn.
 
     Reference: Schein, Zhou, Blei & Wallach, Bayesian Poisson Tucker decomposition, ICML 2016.
     """

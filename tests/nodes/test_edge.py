@@ -102,5 +102,5 @@ class Endless(pg.Edge):
 
 def test_an_edge_without_end_is_refused() -> None:
     g = pg.Gamma("g", 1.0, 1.0, dims="doc")
-    with pytest.raises(pg.NetworkError, match=r"Endless: expand\(\) returns edges that expand for"):
+    with pytest.raises(pg.NetworkError, match=r"Endless: expand\(\) returns edges that expand"):
         Endless(of=g)

@@ -172,7 +172,7 @@ _drawn(Crossed, "second", lambda stream, value, first, second: Evidence(value, v
 
 def test_two_draws_that_read_each_others_slot_are_refused() -> None:
     g, h = pgbn.Gamma("g", 2, 2, dims="i"), pgbn.Gamma("h", 2, 2, dims="i")
-    words = "x: the rules of Crossed for 'first' and 'second' both draw.*node of its own.*link_rule"
+    words = "x: the rules of Crossed for 'first' and 'second' both draw.*separate node.*link_rule"
     with pytest.raises(MissingRuleError, match=words):
         Network(Crossed("x", g, h, dims="i"))
     Network(Crossed("x", g, 1.0, dims="i"))  # one of them alone is right

@@ -72,9 +72,9 @@ def test_only_links_with_noise_have_the_node():
     ("fields", "message"),
     [
         ({"name": "auto"}, "other than 'auto'"),
-        ({"name": ""}, "a link of the name ''"),
-        ({"name": 3}, "a link of the name 3"),
-        ({"name": "poisson"}, "link 'poisson' is there already, for data that are counts"),
+        ({"name": ""}, "a link with the name ''"),
+        ({"name": 3}, "a link with the name 3"),
+        ({"name": "poisson"}, "link 'poisson' exists already, for data that are counts"),
         ({"latent": None}, "BernoulliPoisson are drawn by its link rule; give how .* latent="),
         ({"node": pg.Poisson}, "Poisson are its data; give latent=None"),
         ({"node": Dense}, "Dense has no counts behind its rate; .*link_rule"),

@@ -66,7 +66,7 @@ def test_rules_of_a_chain_are_checked(count: Any, exposure: Any, message: str) -
 def test_weights_that_differ_between_terms_are_refused() -> None:
     w = pg.Constant(np.array([1.0, 2.0, 3.0]), dims="term")
     lag = pg.Shift(w * pg.Self(), along="time", initial=1.0)
-    with pytest.raises(pg.MissingRuleError, match="weighs the entries of the row before"):
+    with pytest.raises(pg.MissingRuleError, match="weights the entries of the row before"):
         changing_topics(pg.Dirichlet("phi", lag, over="term", dims=("time", "topic")))
 
 
