@@ -164,7 +164,7 @@ def test_the_rate_is_that_of_the_rows_before() -> None:
 
 def test_what_cannot_be_shifted_is_said() -> None:
     constant = pg.Gamma("g", 1.0, 1.0)
-    with pytest.raises(pg.NetworkError, match="no dim 'time'"):
+    with pytest.raises(pg.NetworkError, match="without dim 'time'"):
         pg.Network(pg.Poisson("x", pg.Shift(constant, along="time"), dims="time"))
     z = pg.Gamma("z", 1.0, 1.0, dims="time")
     late = pg.Gamma("t", 1.0, pg.Shift(z, along="time"), dims="time")
