@@ -4,14 +4,51 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy import stats
 
 import pgbn
 from pgbn.samplers import vectorised
 from pgbn.samplers.content import ContentKeyed, ShardRows
-from pgbn.samplers.executor import ROW_BLOCK, SERIAL
+from pgbn.samplers.executor import ROW_BLOCK, SERIAL, Threads
 from pgbn.samplers.random import RowKeys, Stream
 
 HASHES = np.array([11, 22, 33, 22], np.uint64)
+
+
+def draw(hashes, threads=1, key=7, shape=(2, 3, 4)):
+    by_content = ContentKeyed(Threads(threads), np.asarray(hashes, np.uint64))
+    return vectorised.gamma(Stream(key, (len(hashes), *shape), by_content), 2.0, 1.0)
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_a_row_is_known_by_its_hash(threads):
+    drawn = draw(HASHES, threads)
+    assert np.array_equal(drawn[1], drawn[3])
+    assert not np.array_equal(drawn[0], drawn[1])
+    order = [2, 0, 3]
+    assert np.array_equal(draw(HASHES[order], threads), drawn[order])
+    assert np.array_equal(draw(HASHES[:1]), drawn[:1])
+
+
+def test_lines_and_keys_have_streams_of_their_own():
+    drawn = draw(HASHES[:3])
+    assert np.unique(drawn).size == drawn.size
+    assert not np.isin(draw(HASHES[:3], key=8), drawn).any()
+
+
+def test_the_draws_have_their_law():
+    hashes = np.arange(1, 4001, dtype=np.uint64)
+    drawn = draw(hashes, shape=(1, 1, 2)).reshape(-1)
+    assert stats.kstest(drawn, "gamma", (2.0,)).pvalue > 1e-3
+    assert abs(np.corrcoef(drawn[:-1], drawn[1:])[0, 1]) < 0.05
+
+
+def test_cells_are_known_by_their_row_and_number():
+    by_content = ContentKeyed(SERIAL, np.array([5, 9, 5], np.uint64))
+    cells = by_content.at_cells(np.array([0, 2, 5, 7]))
+    words = cells.hashes
+    assert np.array_equal(words[:2], words[5:])
+    assert np.unique(words).size == 5
 
 
 def test_a_kernel_that_draws_nothing_gets_no_keys():
