@@ -46,7 +46,7 @@ def _check_format(format: str) -> None:
 
 
 def derivation(network: Network, layer1: str = "auto", brief: bool = False) -> list[Block]:
-    """The explanation in blocks, before it takes a format."""
+    """The explanation in blocks, before it is rendered in a format."""
     return _derive(network, sampler_of(network, layer1), brief)
 
 
@@ -55,7 +55,7 @@ def _derive(network: Network, sampler: ExplainedSampler, brief: bool) -> list[Bl
     title = Heading(1, "A network and its Gibbs sampler")
     if brief:
         return [title, *brief_blocks(notation, sampler)]
-    # these two cite the lemmas, and so decide which are stated, and in which order
+    # these two cite the lemmas, and so determine which are stated, and in which order
     upward, steps = augmentation(notation, lemmas), sweep(notation, lemmas, sampler)
     observed = ", ".join(map(code, network.observed))
     how = (

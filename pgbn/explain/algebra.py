@@ -1,8 +1,8 @@
-r"""Formula: LaTeX that can be calculated with, so that a rule's own code writes its equation.
+r"""Formula: LaTeX with arithmetic, so that a rule's own code writes its equation.
 
 A rule such as ``np.log1p(exposure / rate)`` is called with formulas instead of arrays and
-returns ``\ln(1 + q/c)``. What is printed is therefore what is computed, also for rules that
-others have registered; a rule whose code cannot be read in this way shows its ``equation``.
+returns ``\ln(1 + q/c)``. So the printed formula is the computed one, also for rules that users
+have registered. A rule whose code cannot be read in this way shows its ``equation``.
 """
 
 from __future__ import annotations
@@ -46,8 +46,9 @@ def _formula(value: Any) -> Formula:
 
 @dataclass(frozen=True, eq=False)
 class Formula:
-    """An expression in LaTeX; ``level`` says where brackets are needed, ``negates`` what stands
-    behind its minus sign."""
+    """An expression in LaTeX.
+
+    ``level`` says whether it needs brackets; ``negates`` is the part after its minus sign."""
 
     latex: str
     level: int = _ATOM
@@ -196,7 +197,7 @@ _FUNCTIONS: dict[Any, Callable[..., Formula]] = {
 
 
 def ratio(coefficient: float, body: Formula) -> Formula:
-    """coefficient · body, as a fraction where the coefficient is one over a whole number."""
+    """coefficient · body, as a fraction if the coefficient is one over a whole number."""
     if coefficient == 1.0:
         return body
     inverse = round(1.0 / coefficient) if abs(coefficient) > 1e-9 else 0
@@ -206,11 +207,11 @@ def ratio(coefficient: float, body: Formula) -> Formula:
 
 
 def call(function: Any, **arguments: Formula) -> Formula | dict[str, Formula] | None:
-    """What a rule's function makes of formulas: one, or a dict; None if it cannot be read."""
+    """The result of a rule's function of formulas, one or a dict; None if it cannot be read."""
     try:
         result = function(**arguments)
         if isinstance(result, dict):
             return {name: _formula(value) for name, value in result.items()}
         return _formula(result)
-    except Exception:  # any code may stand in a rule; the printed equation is the fallback
+    except Exception:  # a rule may contain any code; the printed equation is the fallback
         return None

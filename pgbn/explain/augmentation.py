@@ -21,11 +21,11 @@ from pgbn.nodes.base import Node, Observed
 from pgbn.nodes.rules.registry import find_link
 from pgbn.nodes.rules.types import EvidenceRule
 
-# ---- What nodes hear: a line for each count and exposure, and all exposures in one place ----
+# ---- what nodes receive: a line for each count and exposure, and all exposures in one place ----
 
 
 def exposures(notation: Notation) -> list[Block]:
-    """The exposures that all nodes hear, in one place."""
+    """The exposures that all nodes receive, in one place."""
     lines: list[str] = []
     labels: list[str] = []
     for node in reversed(notation.network.nodes.values()):
@@ -47,7 +47,7 @@ def exposures(notation: Notation) -> list[Block]:
 
 
 def count_line(notation: Notation, node: Node) -> str:
-    """m = …, added up over all that a node hears."""
+    """m = …, the sum of all counts that a node receives."""
     total = notation.received_count(node.name)
     for slot in notation.lagged_slots(node):
         total = total + notation.passed_back_count(node, slot, notation.index)
@@ -55,7 +55,7 @@ def count_line(notation: Notation, node: Node) -> str:
 
 
 def exposure_line(notation: Notation, node: Node) -> str:
-    """q = …, added up over all that a node hears."""
+    """q = …, the sum of all exposures that a node receives."""
     total = notation.received_exposure(node.name)
     for slot in notation.lagged_slots(node):
         total = total + notation.passed_back_exposure(node, slot, notation.index)
@@ -63,7 +63,7 @@ def exposure_line(notation: Notation, node: Node) -> str:
 
 
 def beyond_lines(notation: Notation, node: Node) -> list[str]:
-    """What the rows beyond the last would pass back: 0."""
+    """The counts and exposures that rows after the last would pass back: 0."""
     row, lines = notation.along(node) or "", []
     size, several = notation.size[row], notation.lags(node)[-1] > 1
     at = {**notation.index, row: notation.index[row] if several else f"{size}+1"}
@@ -75,12 +75,12 @@ def beyond_lines(notation: Notation, node: Node) -> list[str]:
 
 
 def augmentation(notation: Notation, lemmas: Lemmas) -> list[Block]:
-    """Every node that hands counts on, data first."""
+    """Every node that passes counts on, data first."""
     blocks: list[Block] = [
         Heading(2, "The augmentation, from the data up"),
         Paragraph(passage("evidence")),
     ]
-    layers = any(  # gammas that pass their tables to a node that passes on tables of its own
+    layers = any(  # gammas that pass their tables to a node that passes on its own tables
         "crt" in lemmas_of_rule(rule)
         and set(notation.passing) & set(notation.wiring.polynomials[name, slot].names)
         for (name, slot), rule in notation.wiring.rules.items()
@@ -88,7 +88,7 @@ def augmentation(notation: Notation, lemmas: Lemmas) -> list[Block]:
     )
     if layers:
         blocks.append(Paragraph(
-            f"That this is so at every layer, however many there are, is {lemmas.cite('layers')}."
+            f"{lemmas.cite('layers')} says that this holds at every layer."
         ))  # fmt: skip
     if any(rule.is_quadratic for rule in notation.wiring.rules.values()):
         blocks.append(Paragraph(passage("predictors", form=lemmas.cite("form"))))
@@ -112,13 +112,13 @@ def _data(notation: Notation, lemmas: Lemmas, node: Node) -> list[Block]:
     elif link is not None:
         key = link_lemma(node)
         reason = f"by {lemmas.cite(key)}" if key else f"({link.reference or 'a registered link'})"
-        words.append(f"Latent counts stand behind the data, {reason}; they are 0 where the data "
+        words.append(f"There are latent counts behind the data, {reason}; they are 0 if the data "
                      "are 0.")  # fmt: skip
         lines += link_lines(notation, node, link)
     if imputed_line(notation, node) is not None:
         words.append(
-            "A cell that is missing (masked) is drawn in every sweep given the values "
-            "and then taken for data, so that exposures stay the same in all cells."
+            "A missing (masked) cell is drawn in every sweep given the values and then used "
+            "as data, so that exposures are the same in all cells."
         )
     for slot in node.slots():
         rule = notation.wiring.rules.get((node.name, slot))
@@ -128,7 +128,7 @@ def _data(notation: Notation, lemmas: Lemmas, node: Node) -> list[Block]:
         if link is not None and slot == link.slot and isinstance(exposure, (int, float)):
             lines += _split(notation, node, slot, numeral(float(exposure)), notation.index, None)
             if rule.normalised:
-                words.append(f"They carry no exposure and are shared out by "
+                words.append(f"They have no exposure and are shared out by "
                              f"{lemmas.cite('multinomial')}.")  # fmt: skip
             elif notation.is_split(node, slot):
                 words.append(f"They are shared out by {lemmas.cite('split')}.")
@@ -155,7 +155,7 @@ def _split(
     if not notation.is_split(node, slot, phase):
         return []
     terms = notation.terms(node, slot, phase)
-    if len(terms) == 1 and not terms[0].contracted:  # an operation shares its counts out itself
+    if len(terms) == 1 and not terms[0].contracted:  # an operation itself shares its counts out
         return []
     wholes, lines = [], []
     for term in terms:
@@ -170,13 +170,13 @@ def _split(
 
 
 def _is_law(notation: Notation, node: Node, slot: str) -> bool:
-    """Whether the counts for a slot are Poisson, and not only as a function of what they tell."""
+    """Whether the counts for a slot are Poisson, and not only proportional to such a likelihood."""
     told = notation.wiring.rules[node.name, slot].drawn is None
     return told and (isinstance(node, Observed) or notation.is_law(node.name))
 
 
 def _poisson(count: Formula, rate: Formula, mean: Formula, law: bool) -> str:
-    """``count ~ Pois(rate)``; if that is no law, the density of all, as a function of the mean."""
+    """``count ~ Pois(rate)`` if that is the law; otherwise a density as a function of the mean."""
     if law:
         return rf"{count.latex} &\sim \mathrm{{Pois}}\bigl({rate.latex}\bigr)"
     return (
@@ -200,14 +200,14 @@ def _hidden(notation: Notation, lemmas: Lemmas, node: Node) -> list[Block]:
             rf"({count.latex} \mid {value.latex}) &\sim \mathrm{{Pois}}({rate.latex})"
             if notation.is_law(name) else _poisson(count, rate, value, law=False))  # fmt: skip
     blocks: list[Block] = [
-        Heading(3, f"What {code(name)} hears"),
+        Heading(3, f"What {code(name)} receives"),
         Equations(tuple(received)),
     ]
     chain = notation.along(node) is not None
     if chain:
         blocks += [
             Paragraph(f"By {lemmas.cite(chain_lemma(node))} the rows are treated from the last to "
-                      "the first; nothing is passed back from beyond the last:"),
+                      "the first; nothing is passed back to the last:"),
             Equations(tuple(beyond_lines(notation, node))),
         ]  # fmt: skip
     for slot in random_slots(notation, node):
@@ -220,12 +220,12 @@ def _hidden(notation: Notation, lemmas: Lemmas, node: Node) -> list[Block]:
             parent = notation.wiring.polynomials[name, slot].names[0]
             blocks.append(Paragraph(
                 f"With ${notation.bare(name)}$ integrated out, {reason}, {code(parent)} in its "
-                f"{slot} hears ${_likelihood(notation, rule, parent)}$."))  # fmt: skip
+                f"{slot} receives ${_likelihood(notation, rule, parent)}$."))  # fmt: skip
     return blocks
 
 
 def _likelihood(notation: Notation, rule: EvidenceRule, parent: str) -> str:
-    """What a parent hears, as a function of its value."""
+    """The likelihood that a parent receives, as a function of its value."""
     node = notation.network.nodes[parent]
     count, exposure = (
         notation.received_count(parent).latex,
@@ -238,7 +238,7 @@ def _likelihood(notation: Notation, rule: EvidenceRule, parent: str) -> str:
 
 
 def _is_poisson(notation: Notation, node: Node) -> bool:
-    """Whether the count that a node hears is that of a Poisson likelihood."""
+    """Whether the count that a node receives is that of a Poisson likelihood."""
     wiring = notation.wiring
     own = wiring.draws[node.name]
     return (
@@ -250,7 +250,7 @@ def _is_poisson(notation: Notation, node: Node) -> bool:
 
 
 def _tables(notation: Notation, lemmas: Lemmas, node: Node, slot: str) -> list[Block]:
-    """The node is integrated out; its tables speak to its slot."""
+    """The node is integrated out; its tables are evidence for its slot."""
     rule = notation.wiring.rules[node.name, slot]
     lines: list[str] = []
     split = False
@@ -272,11 +272,11 @@ def _tables(notation: Notation, lemmas: Lemmas, node: Node, slot: str) -> list[B
     q = notation.exposure(node.name).latex if "gamma" in keys else ""
     words = (
         f"{how}, with ${notation.bare(node.name)}$ integrated out, the count $"
-        f"{notation.count(node.name).latex}$ becomes tables that speak to the {slot}"
+        f"{notation.count(node.name).latex}$ becomes tables, which are evidence for the {slot}"
         + (f" with an exposure made from ${q}$" if q else "")
         + (f"; they are shared out by {lemmas.cite('split')}." if split else ".")
-        + ("" if _is_law(notation, node, slot) else f" The sign ∝ is meant as a function of the "
-           f"{slot}: the density of all that was drawn, given it.")
+        + ("" if _is_law(notation, node, slot) else f" The sign ∝ means: as a function of the "
+           f"{slot}. It is the density of all that was drawn, given the {slot}.")
     )  # fmt: skip
     return [Paragraph(words), Equations(tuple(lines))]
 
@@ -284,8 +284,9 @@ def _tables(notation: Notation, lemmas: Lemmas, node: Node, slot: str) -> list[B
 def _table_rows(
     notation: Notation, node: Node, slot: str, at: At, phase: Phase, tail: str
 ) -> list[str]:
-    """The tables given the count, and as a Poisson count of their own; of a gamma, the negative
-    binomial from which they come."""
+    """The tables given the count, and as a Poisson count.
+
+    For a gamma, also the negative binomial from which they come."""
     rule = notation.wiring.rules[node.name, slot]
     drawn = tables_lines(notation, node, slot, at, phase)
     passed = notation.passed(node, slot, at)

@@ -1,4 +1,4 @@
-"""The short form: the model, its exposures, and the sweep with like steps put together."""
+"""The short form: the model, its exposures, and the sweep with similar steps put together."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def brief_blocks(notation: Notation, sampler: ExplainedSampler) -> list[Block]:
     blocks: list[Block] = [
         Paragraph(passage("short notation")),
         *generative(notation),
-        Heading(2, "What is heard from below"),
+        Heading(2, "What is received from below"),
         *_counts(notation),
         *(block for block in exposures(notation) if not isinstance(block, Heading)),
         Heading(2, "One sweep"),
@@ -31,14 +31,14 @@ def brief_blocks(notation: Notation, sampler: ExplainedSampler) -> list[Block]:
 
 
 def _counts(notation: Notation) -> list[Block]:
-    """m = …, of the nodes that pass on what they hear."""
+    """m = …, of the nodes that pass on what they receive."""
     names = [name for name in reversed(notation.network.nodes) if name in notation.passing]
     lines = tuple(count_line(notation, notation.network.nodes[name]) for name in names)
     return [Equations(lines, tuple(f"count {name}" for name in names))] if lines else []
 
 
 def _kind(notation: Notation, step: Step) -> tuple[object, ...]:
-    """Steps of one kind stand together: counts of data, tables, draws of one type of node."""
+    """The kind of a step: counts of data, tables, draws of one type of node."""
     node = notation.network.nodes[step.node]
     return (step.upward, type(node), step.method, step.on_demand)
 
@@ -59,5 +59,5 @@ def _group(
     words = f"{steps}: {join(code(step.name) for _, step in like)}"
     if gone:
         words += f", with {join(f'${notation.bare(name)}$' for name in gone)} integrated out"
-    words += " (drawn when somebody looks)" if like[0][1].on_demand else ""
+    words += " (drawn on demand)" if like[0][1].on_demand else ""
     return [Paragraph(f"{words}."), Equations(tuple(lines), tuple(labels))]

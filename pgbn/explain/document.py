@@ -1,6 +1,6 @@
 """The explanation before it is rendered: headings, paragraphs, equations and lists.
 
-Prose marks formulas by ``$…$`` and names of nodes by backticks. A line of equations may hold
+Prose marks formulas by ``$…$`` and names of nodes by backticks. A line of equations may contain
 one ``&`` at which the lines are aligned.
 """
 
@@ -33,8 +33,10 @@ class Paragraph:
 
 @dataclass(frozen=True)
 class Equations:
-    """Lines of LaTeX. ``labels``, one for each line, are for references in formats that number
-    equations; without them a line has no number."""
+    """Lines of LaTeX.
+
+    ``labels``, one for each line, are for references in formats that number equations. A line
+    without a label has no number."""
 
     lines: tuple[str, ...]
     labels: tuple[str, ...] = ()
@@ -56,13 +58,13 @@ def unaligned(line: str) -> str:
 
 
 def align_parts(line: str) -> tuple[str, str]:
-    """What stands before and behind the alignment mark; a line without one stands behind it."""
+    """The parts before and after the alignment mark; a line without one is the second part."""
     parts = _ALIGN.split(line, maxsplit=1)
     return (parts[0], parts[1]) if len(parts) == 2 else ("", line)
 
 
 def rendered(text: str, math: _Show, code: _Show, words: _Show) -> str:
-    """A line of prose: what each function makes of formulas, of names and of the rest."""
+    """A line of prose; each function renders its part: formulas, names and the rest."""
     out = ""
     for piece in _MARKED.split(text):
         if len(piece) > 1 and piece[0] == piece[-1] == "$":

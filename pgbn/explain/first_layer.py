@@ -1,4 +1,4 @@
-"""Why the labels of tokens have the probabilities that they have: the derivation."""
+"""The derivation of the probabilities of the labels of tokens."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from pgbn.nodes.rules.registry import find_link
 
 
 class TokenLayer:
-    """The parts of a first layer in symbols. ``old`` marks counts without the token at hand."""
+    """The parts of a first layer in symbols. ``old`` marks counts without the current token."""
 
     def __init__(self, notation: Notation, pattern: Pattern, patterns: tuple[Pattern, ...]) -> None:
         nodes, wiring = notation.network.nodes, notation.wiring
@@ -31,28 +31,28 @@ class TokenLayer:
         self.slot = link.slot
         self.terms = self.loadings.simplex  # the dim over which the loadings sum to one
         self.term = pattern.terms(wiring)[pattern.number]
-        self.further = pattern.further(wiring)  # the terms of the rate beside φ·θ
+        self.further = pattern.further(wiring)  # the terms of the rate other than φ·θ
         dims = {factor.name: factor.dims for factor in self.term.factors}
         self.of_loadings, self.of_scores = dims[pattern.loadings], dims[pattern.scores]
-        # the dims, beside that of the topics, over which the factor of a row is summed
+        # the dims, other than that of the topics, over which the factor of a row is summed
         self.sets = tuple(dim for dim in self.term.contracted if dim != pattern.topic)
         self.split = self.count(*self.observed.axes, pattern.topic)  # x_{v j k}
         rows = [notation.index[d] for d in reversed(self.observed.axes) if d != self.terms]
-        # of a token: its number i, its place "j i", its term v_{j i} and its label z_{j i}
+        # the number i of a token, its place "j i", its term v_{j i} and its label z_{j i}
         self.number = next(c for c in "inu" if c not in notation.index.values())
         self.place = " ".join([*rows, self.number])
         self.token_term = Symbol(notation.index[self.terms]).at([*rows, self.number])
         self.label = Symbol(notation.letter("z")).at([*rows, self.number])
 
     def count(self, *kept: str, old: bool = False) -> str:
-        """x with dots for all dims but those that are kept."""
+        """x with dots for all dims except those that are kept."""
         dims = (*self.observed.axes, *self.term.contracted)
         at = {dim: self.notation.index[dim] if dim in kept else DOT for dim in dims}
         mark = "-" if old else ""
         return self.notation.split(self.observed, self.slot, self.term, at, mark).latex
 
     def received(self, *, old: bool = False) -> Formula:
-        """The counts that the scores hear, of all data that they have."""
+        """The counts that the scores receive from all their data."""
         total = self._told(self.entry, old)
         for other in self.patterns:  # other data that have the same scores
             if other.scores == self.pattern.scores and other != self.pattern:
@@ -62,7 +62,7 @@ class TokenLayer:
 
     @property
     def entry(self) -> dict[str, str]:
-        """The indices of the scores of the row at hand: author(j), where it reads those."""
+        """The indices of the scores of the current row, such as author(j)."""
         index = dict(self.notation.index)
         if self.pattern.index:
             (lookup,) = self.pattern.factor(self.notation.wiring).lookups
@@ -87,8 +87,9 @@ class TokenLayer:
 
     @property
     def others(self) -> Formula:
-        """The factors beside φ and θ: all, where there are further terms; else those that vary over
-        the topics, since the others cancel."""
+        """The factors other than φ and θ.
+
+        Without further terms, only those that vary over the topics: the others cancel."""
         own = {self.loadings.name, self.scores.name}
         rest = [f for f in self.term.factors if f.name not in own
                 and (self.further or self.pattern.topic in f.dims)]  # fmt: skip
@@ -104,8 +105,9 @@ class TokenLayer:
 
     @property
     def divisor(self) -> Formula:
-        """c + q of gamma scores where it varies over the topics or there are further terms, else 1:
-        it cancels."""
+        """c + q of gamma scores; 1 if it cancels.
+
+        It cancels if it does not vary over the topics and there are no further terms."""
         wiring, topics = self.notation.wiring, set(self.term.contracted)
         if self.scores.simplex is not None:
             return numeral(1.0)
@@ -144,7 +146,7 @@ def token_layer(notation: Notation, sampler: ExplainedSampler, step: Step) -> To
 
 
 def further_name(layer: TokenLayer, term: Term) -> str:
-    """The label of a further term: its number and, where it sums over dims, the place there."""
+    """The label of a further term: its number and, if it sums over dims, their indices."""
     number = layer.pattern.terms(layer.notation.wiring).index(term) + 1
     return f"({', '.join([str(number), *(layer.notation.index[dim] for dim in term.contracted)])})"
 
@@ -173,7 +175,7 @@ def _count_lines(layer: TokenLayer, topic: str) -> list[str]:
 
 
 def _shared_lines(layer: TokenLayer) -> list[str]:
-    """Where the factor of a row is a sum, the counts of the row are shared out among its terms."""
+    """How the counts of a row are shared out among the terms of its factor, if that is a sum."""
     if not layer.sets:
         return []
     notation, rows = layer.notation, [d for d in layer.observed.axes if d != layer.terms]
@@ -205,7 +207,7 @@ def _section(
                     term=layer.token_term, label=layer.label, split=layer.split)  # fmt: skip
     if layer.further:
         names = ", ".join(f"${further_name(layer, term)}$" for term in layer.further)
-        intro += f" A term of the rate beside ${phi}$ and ${theta}$ is a label of its own: {names}."
+        intro += f" Each further term of the rate has its own label: {names}."
     lines = [_scores_integral(layer), _loadings_integral(layer) if out else _loadings_held(layer)]
     labels = [f"{own} scores", f"{own} loadings"]
     if layer.further:
@@ -226,16 +228,17 @@ def _section(
             read.name == layer.scores.name for each in sampler.schedule for read in each.reads
         )
         blocks.append(Paragraph(
-            f"Neither ${phi}$ nor ${theta}$ is read by any step: they are drawn when somebody "
-            "looks at them, given the labels." if not read else
-            f"No step reads ${phi}$: it is drawn when somebody looks at it, given the labels."
+            f"No step reads ${phi}$ or ${theta}$: they are drawn on demand, given the labels."
+            if not read else
+            f"No step reads ${phi}$: it is drawn on demand, given the labels."
         ))  # fmt: skip
     return blocks
 
 
 def _rest(layer: TokenLayer) -> str:
-    """What is neither integrated out nor the same for all labels: factors of rows, and further
-    terms."""
+    """The factors that are neither integrated out nor the same for all labels.
+
+    They are factors of rows, and further terms."""
     notation, parts = layer.notation, []
     rows = [dim for dim in layer.observed.axes if dim != layer.terms]
     if layer.others.latex != "1":
@@ -262,7 +265,7 @@ def _scores_integral(layer: TokenLayer) -> str:
         rate = notation.slot(layer.scores, "rate") + notation.exposure(layer.scores.name)
         tail = rf"\, ({rate.latex})^{{-{count.within(2)}}}"
     else:
-        tail = ""  # the total of a row is known, and with it Γ(a·) / Γ(a· + N)
+        tail = ""  # the total of a row is fixed, and so is Γ(a·) / Γ(a· + N)
     dims = layer.scores.axes if layer.pattern.index else layer.of_scores
     indices = ", ".join(notation.index[dim] for dim in reversed(dims))
     theta = notation.bare(layer.scores.name)
@@ -302,8 +305,8 @@ def _why(layer: TokenLayer, out: bool) -> str:
         f"${notation.bare(layer.scores.name)}${loadings}, with and without the counts). "
     )
     words += (
-        r"To move one token from one label to another raises one count by one, and $\Gamma(y + 1) "
-        r"= y\, \Gamma(y)$: of every ratio of gamma functions one factor remains. "
+        r"A token that takes a label raises one count by one, and $\Gamma(y + 1) = y\, \Gamma(y)$: "
+        r"one factor of every ratio of gamma functions remains. "
     )
     if layer.scores.simplex is None and layer.divisor.latex == "1":
         words += "The power of the rate is the same for all labels, and cancels. "

@@ -37,7 +37,7 @@ OPERATORS = {
     "square": "□", "top": "⊤",
 }  # fmt: skip
 
-# signs that stand apart from what they relate
+# signs with space on both sides
 RELATIONS = frozenset({"=", ":=", "∼", "≥", "≤", "∝", "≠", "∈", "→", "⟹", "⇒"})
 
 # as large operators, and in a line of text
@@ -80,8 +80,8 @@ NAMES = {
 #
 # LaTeX → a tree: ``\theta_{k}`` → (Command("theta"), Script("_", (Char("k"),))).
 #
-# A reader of what `Network.explain` writes, not of LaTeX in general: nothing is refused, and a
-# command that nobody knows is a `Command` without arguments.
+# It reads what `Network.explain` writes, not LaTeX in general. Nothing is rejected, and an unknown
+# command is a `Command` without arguments.
 
 
 _TOKEN = re.compile(r"\\[A-Za-z]+|\\.|:=|\d+(?:\.\d+)?|\s+|.", re.DOTALL)
@@ -101,7 +101,7 @@ class Blank:
 
 @dataclass(frozen=True)
 class Command:
-    r"""``\name`` with its arguments; fewer than it takes where the formula ends early."""
+    r"""``\name`` with its arguments; fewer than it takes if the formula ends early."""
 
     name: str
     arguments: tuple[Row, ...] = ()
@@ -116,7 +116,7 @@ class Group:
 
 @dataclass(frozen=True)
 class Script:
-    """``^{…}`` or ``_{…}``, behind what it belongs to."""
+    """``^{…}`` or ``_{…}``, after its base."""
 
     place: str
     body: Row
@@ -159,7 +159,7 @@ class _Parser:
     def item(self) -> Item:
         token = self.tokens[self.at]
         self.at += 1
-        if token.isspace() or token == "\\":  # a backslash at the very end commands nothing
+        if token.isspace() or token == "\\":  # a backslash at the very end is no command
             return Blank()
         if token == "{":
             return Group(self.braced())
@@ -174,13 +174,13 @@ class _Parser:
         return Command(" ") if token == "~" else Char(token)
 
     def braced(self) -> Row:
-        """The inside of a group whose opening brace is behind us."""
+        """The inside of a group whose opening brace has been read."""
         body = self.row()
         self.at += 1
         return body
 
     def argument(self) -> Row | None:
-        """A group or a single item; None at the end. Of a number, that is its first digit."""
+        """A group or a single item; None at the end. The item of a number is its first digit."""
         while (token := self.next()) is not None and token.isspace():
             self.at += 1
         if token is None:
@@ -281,7 +281,7 @@ def _above(script: str) -> str:
 
 
 def _below(script: str) -> str:
-    """Short marks become subscripts; lists of indices stand in square brackets."""
+    """Short marks become subscripts; lists of indices are put in square brackets."""
     script = script.strip()
     if script.isdigit() or (len(script) == 1 and script.translate(_BELOW) != script):
         return script.translate(_BELOW)
@@ -294,10 +294,10 @@ def _below(script: str) -> str:
 #
 # LaTeX → MathML, which browsers draw by themselves: ``\theta_{k}`` → <msub><mi>θ</mi>…</msub>.
 #
-# Only what `Network.explain` writes is known; any other command is shown by its name.
+# It covers what `Network.explain` writes; any other command is shown by its name.
 
 
-_TYPESET = {"-": "−", "'": "′"}  # what a character looks like in a formula
+_TYPESET = {"-": "−", "'": "′"}  # the form of a character in a formula
 _RIGID = ' stretchy="false"'
 
 
@@ -355,7 +355,7 @@ def _place(item: Item) -> str:
 
 
 def _scripted(base: str, scripts: list[Item], *, large: bool) -> str:
-    """A base with what stands below and above it."""
+    """A base with the scripts below and above it."""
     if not scripts:
         return base
     marks = {"_": "", "^": ""}
@@ -399,7 +399,7 @@ def _character(text: str) -> str:
 
 
 def _operator(sign: str, attributes: str = "") -> str:
-    """Relations stand apart from both sides, at the beginning of a cell too."""
+    """An operator; a relation has space on both sides, also at the beginning of a cell."""
     infix = ' form="infix"' if sign in RELATIONS else ""
     return f"<mo{infix}{attributes}>{escape(sign)}</mo>"
 
@@ -420,7 +420,7 @@ def _sign(name: str, following: Item | None) -> str:
         return f'<mspace width="{SPACES[name]}em"></mspace>'
     if name in SILENT or name in ARGUMENTS:
         return ""
-    return f"<mtext>{escape(name)}</mtext>"  # an escaped character, or a command not known
+    return f"<mtext>{escape(name)}</mtext>"  # an escaped character, or an unknown command
 
 
 def _mathml_command(name: str, arguments: tuple[Row, ...]) -> str:
@@ -437,7 +437,7 @@ def _mathml_command(name: str, arguments: tuple[Row, ...]) -> str:
         return f"<msqrt>{shown}</msqrt>"
     if name in SIZES:  # the delimiter may grow
         return shown.replace(_RIGID, "", 1)
-    return ""  # the end of what nothing began
+    return ""  # an end without a beginning
 
 
 def _letters(row: Row, blank: str) -> str:
@@ -477,8 +477,9 @@ _SIGNS = re.compile(
 
 
 def fold(line: str) -> list[str]:
-    """The pieces of a line, cut before a plus sign or a product, or behind a comma, where neither a
-    brace nor a bracket that grows with its contents is open: those stay in one line."""
+    """The pieces of a line, cut before a plus sign or a product, or after a comma.
+
+    Braces, and brackets that grow with their contents, stay in one line."""
     if len(to_unicode(line)) <= _WIDTH:
         return [line]
     pieces, last = [], ""
@@ -491,7 +492,7 @@ def fold(line: str) -> list[str]:
 
 
 def _parts(line: str) -> list[str]:
-    """The line, cut wherever it may be, in as few brackets as possible."""
+    """The line, cut at every possible place, in as few brackets as possible."""
     places: dict[int, list[int]] = {}
     depth = brackets = 0
     for match in _SIGNS.finditer(line):

@@ -1,4 +1,4 @@
-"""The augmented graph: the network with the counts that are drawn as nodes of their own."""
+"""The augmented graph: the network with the drawn counts as separate nodes."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def augmented(network: Network) -> nx.DiGraph:
     that link the counts of theta to its shape, ``split(x)`` the counts shared between the terms of
     a slot.
     Edges have a ``relation``: "generates" (parent → child, with ``slots``) or "counts" (data →
-    counts → … → the values that hear them). The edges of either relation make no cycle.
+    counts → … → the values that receive them). The edges of either relation make no cycle.
     """
     notation = Notation(network)
     graph = nx.DiGraph()
@@ -52,9 +52,9 @@ def augmented(network: Network) -> nx.DiGraph:
 def _add_counts(
     graph: nx.DiGraph, notation: Notation, node: Node, handed_on: dict[tuple[str, str], str]
 ) -> None:
-    """The counts that a node hands on, between it and the parents that hear them.
+    """The counts that a node passes on, between it and the parents that receive them.
 
-    ``handed_on`` says which counts the node and slot below end in; this node's are added.
+    ``handed_on`` has the last counts of each node and slot below; those of this node are added.
     """
     rules = notation.wiring.rules
     link = find_link(node)
@@ -93,7 +93,7 @@ def _add_counts(
         chain = (node.name,) if polynomial.along is not None else ()
         handed_on[node.name, slot] = last[0]
         for parent in (*polynomial.names, *chain):
-            if parent not in notation.network.held:  # which hear nothing
+            if parent not in notation.network.held:  # given nodes receive nothing
                 graph.add_edge(last[0], parent, relation="counts")
 
 

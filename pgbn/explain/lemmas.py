@@ -86,19 +86,19 @@ _DRAW_LEMMAS: dict[type[Node], str] = {
 
 
 def lemmas_of_rule(rule: EvidenceRule) -> tuple[str, ...]:
-    """The lemmas behind one of our evidence rules; none for a rule of somebody else."""
+    """The lemmas behind an evidence rule of pgbn; none for a rule of a user."""
     return _RULE_LEMMAS.get((rule.child, rule.slot, rule.kind), ())
 
 
 def lemma_of_draw(rule: DrawRule) -> str | None:
-    """The lemma behind one of our draw rules."""
+    """The lemma behind a draw rule of pgbn."""
     if rule.kind == QUADRATIC:
         return "form"
     return _DRAW_LEMMAS.get(rule.node)
 
 
 def chain_lemma(node: Node) -> str:
-    """The lemma behind a node that depends on its own row before."""
+    """The lemma behind a node that depends on its own earlier rows."""
     if isinstance(node, RandomisedGamma):
         return "hidden"
     return "proportions" if isinstance(node, Dirichlet) else "chain"
@@ -147,7 +147,7 @@ def _bibliography() -> dict[str, str]:
 
 
 def references(notation: Notation, used: Iterable[str]) -> list[Block]:
-    """Full entries where they are known, else the reference that a rule carries."""
+    """Full entries of references, or the short reference of a rule without one."""
     wiring = notation.wiring
     cited = ["van Dyk & Park 2008", *used]
     cited += [rule.reference for rule in wiring.rules.values()]

@@ -18,7 +18,7 @@ from pgbn.nodes.rules.registry import find_link
 
 
 def notation_section(notation: Notation) -> list[Block]:
-    """What the letters mean."""
+    """The meaning of the letters."""
     network = notation.network
     dims = []
     for dim, index in notation.index.items():
@@ -35,16 +35,16 @@ def notation_section(notation: Notation) -> list[Block]:
                      f"{network.role(node.name)} {type(node).__name__}")  # fmt: skip
         if isinstance(node, Multinomial):
             names.append(f"${notation.known_total(node).latex}$ is the total of {code(node.name)} "
-                         f"over ${notation.index[node.over]}$, which is known")  # fmt: skip
+                         f"over ${notation.index[node.over]}$, which is given")  # fmt: skip
     for name, each in network.categories.items():
         rows = [notation.index[dim] for dim in each.dims]
         names.append(
             f"${notation.category(name, rows)}$ is {code(name)}, the entry of {code(each.of)} that "
-            f"row ${', '.join(rows)}$ reads, which is known"
+            f"row ${', '.join(rows)}$ reads, which is given"
         )
     for value, symbol, place in notation.constants:
         kind = "sparse matrix" if issparse(value) else "array"
-        names.append(f"${symbol.at()}$ is a known {kind}, in the {place}")
+        names.append(f"${symbol.at()}$ is a fixed {kind}, in the {place}")
     words = passage("notation")
     gates = any(not notation.wiring.is_positive(node, slot)
                 for node in network for slot in node.zero_with)  # fmt: skip
@@ -70,18 +70,17 @@ def generative(notation: Notation) -> list[Block]:
         labels += [f"model {node.name}"] * (len(lines) - len(labels))
     chains = [node for node in notation.network if notation.along(node) is not None]
     note: list[Block] = [] if not notation.network.held else [Paragraph(
-        f"Given: {', '.join(map(code, notation.network.held))}, "
-        "at values that are known. What is given has no step, reads as a constant and is never "
-        "integrated out."
+        f"Given: {', '.join(map(code, notation.network.held))}. "
+        "A given node has no step, is read as a constant and is never integrated out."
     )]  # fmt: skip
     if notation.network.left_out:
         note.append(Paragraph(
-            f"Left out, since only what is given depends on them: "
+            f"Omitted, since only given nodes depend on them: "
             f"{', '.join(map(code, notation.network.left_out))}."
         ))  # fmt: skip
     note += [Paragraph(
         f"{' and '.join(code(node.name) for node in chains)}: a Markov chain in one node, each row "
-        f"given {_before(notation, chains)}; before the first row its value counts as 0."
+        f"given {_before(notation, chains)}; its value before the first row is 0."
     )] if chains else []  # fmt: skip
     return [Heading(2, "The generative model"), Equations(tuple(lines), tuple(labels)), *note]
 
@@ -94,7 +93,7 @@ def _before(notation: Notation, chains: Sequence[Node]) -> str:
 
 
 def odds_lines(notation: Notation, node: Node) -> list[str]:
-    """c := (1−p)/p, of a node whose value are odds."""
+    """c := (1−p)/p, for a node whose value is odds."""
     if not notation.is_odds(node):
         return []
     p = notation.own_symbol(node)
@@ -108,7 +107,7 @@ def distribution(notation: Notation, node: Node, slots: dict[str, Formula]) -> s
     filled = {slot: _vector_slot(notation, node, slot, value) for slot, value in slots.items()}
     marks = {slot: f"@{number}@" for number, slot in enumerate(filled)}
     formula = node.formula(**marks)
-    if notation.is_odds(node):  # the value, (1-p)/p, has a line of its own
+    if notation.is_odds(node):  # the value, (1-p)/p, has a separate line
         formula = rf"\mathrm{{Beta}}({marks['a']},\ {marks['b']})"
     formula = clean_math(formula)
     link = find_link(node)

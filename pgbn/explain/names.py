@@ -24,7 +24,7 @@ _ACCENTS = "\u0300\u0301\u0302\u0303\u0308\u030a\u0327\u030c"
 
 
 def escape_character(character: str) -> str:
-    """One character of a name inside ``\\mathrm``; what LaTeX cannot print, by its code."""
+    """One character of a name inside ``\\mathrm``; its code if LaTeX cannot print it."""
     if character in _SIGN_TO_NAME:
         return rf"\{_SIGN_TO_NAME[character]} "
     if character.isascii():
@@ -62,7 +62,7 @@ def _command(character: str) -> str:
 
 @dataclass(frozen=True)
 class Symbol:
-    """A letter with what stands above and below it, before indices are attached."""
+    """A letter with the marks above and below it, before indices are attached."""
 
     base: str
     above: str = ""
@@ -112,8 +112,9 @@ def symbols_of(names: Iterable[str]) -> dict[str, Symbol]:
 
 
 def _parts(dim: str) -> tuple[str, str]:
-    """topic2 → (topic, 2); term_words → (term, words); user_community → (user, c), since equations
-    with several such indices would leave the page."""
+    """topic2 → (topic, 2); term_words → (term, words); user_community → (user, c).
+
+    The last form is short, since equations with several such indices would be too wide."""
     match = re.fullmatch(r"([^\W\d_]+)_?(\d*|(?<=_)\w+)", dim)
     if match is None or (match.group(1) not in _INDEX and not match.group(2).isdigit()):
         return dim, ""
@@ -124,7 +125,7 @@ def _parts(dim: str) -> tuple[str, str]:
 
 
 def indices_of(dims: Iterable[str], renamed: Mapping[str, str]) -> dict[str, str]:
-    """A letter for every dim; ``renamed`` says which dim another name stands for (k → k')."""
+    """A letter for every dim; ``renamed`` maps other names of a dim to it (k → k')."""
     found: dict[str, str] = {}
     later: list[str] = []
     for dim in dims:

@@ -190,7 +190,7 @@ def kernel_reason(notation: Notation, node: Node) -> str:
     """Why such a step may stand in for a draw."""
     rule = notation.wiring.draws[node.name]
     source = f" ({rule.reference[0].upper()}{rule.reference[1:]}.)" if rule.reference else ""
-    held = "" if rule.receives else " All that depends on it is held."
+    held = "" if rule.receives else " All nodes that depend on it are fixed."
     if not rule.reads_value:
         return f"Drawn from its conditional.{held}{source}"
     return (

@@ -32,7 +32,7 @@ def validity(notation: Notation, lemmas: Lemmas, sampler: ExplainedSampler) -> l
     by_token = any(sampler.labels(step) for step in steps)
     completed = any(step.node in notation.wiring.completed for step in steps)
     by_kernel = any(rule.reads_value for rule in notation.wiring.draws.values())
-    ways = ["token by token"] * by_token + ["by pseudo-counts that are forgotten"] * completed
+    ways = ["token by token"] * by_token + ["by pseudo-counts that are discarded"] * completed
     ways += ["beginning from a current value"] * by_kernel
     invariant = f" (or, {' or '.join(ways)}, leaves it invariant)" if ways else ""
     blocks: list[Block] = [
@@ -43,7 +43,7 @@ def validity(notation: Notation, lemmas: Lemmas, sampler: ExplainedSampler) -> l
     if items:
         blocks += [
             Paragraph(
-                "It remains to see that no step reads what is stale. Counts are drawn anew, from "
+                "It remains to show that no step reads a stale value. Counts are drawn anew, from "
                 "the data up, before they are read. The values in this sweep:"
             ),
             Items(tuple(items)),
@@ -97,7 +97,7 @@ def _life(notation: Notation, lemmas: Lemmas, steps: Sequence[Step], name: str) 
     if again:
         words += f", once more after step{'s' if len(again) > 1 else ''} {join(map(str, again))}"
     demand = steps[drawn - 1].on_demand
-    words += f", until step {drawn} draws it" + (" if somebody looks" if demand else "") + ". "
+    words += f", until step {drawn} draws it" + (" on demand" if demand else "") + ". "
     readers = [(number, read) for number in between for read in steps[number - 1].reads
                if read.name == name]  # fmt: skip
     if not between:
@@ -184,7 +184,7 @@ def _step(
             " A missing cell is one more unknown: its conditional given the values is its own "
             "distribution, and once it is drawn the rest of the sweep is as with full data."
         )
-    flag = " (drawn only when somebody looks at it: no step reads it)" if step.on_demand else ""
+    flag = " (drawn on demand: no step reads it)" if step.on_demand else ""
     method = f" [{step.method}]" if step.method else ""
     texts = (
         reason,
@@ -318,7 +318,7 @@ def _marginalises(notation: Notation, steps: Sequence[Step], number: int, step: 
                          f"anew {_when(steps, number, values)}.")  # fmt: skip
         return " ".join(texts)
     if not values and not counts:
-        return "It integrates nothing out: all that depends on it is held."
+        return "It integrates nothing out: all nodes that depend on it are fixed."
     stale = join([*(f"${notation.bare(name)}$" for name in values), *map(code, counts)])
     one = len(values) + len(counts) == 1
     return (
