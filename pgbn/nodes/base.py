@@ -160,7 +160,7 @@ class Latent(Node):
         return None
 
     def refuses_mean(self, value: Array) -> str | None:
-        """The same of a mean of values: one of whole numbers need not be whole."""
+        """The same for a mean of values: a mean of integers need not be an integer."""
         return self.refuses(value)
 
     def expectation(self, **slots: Any) -> Array | None:
