@@ -24,7 +24,7 @@ from .objects import documents
 __all__ = ["LINES", "command", "commands", "continued", "described", "digest", "is_stopped",
            "resumed"]  # fmt: skip
 
-LINES = ("--json info", "--json topics --top 4", "explain")
+LINES = ("--json info", "--json topics --top 4")  # texts are in tests/snapshots
 
 
 def digest(value: object) -> str:

@@ -90,11 +90,11 @@ def test_a_node_that_is_never_drawn():
 
 
 def _weights_without_the_rate(chain: Chain) -> None:
-    """b_jv beside φ (m + a), as if θ were held: the factor (c + q) / s is forgotten."""
+    """b_jv with φ (m + a), as if θ were given: the factor (c + q) / s is forgotten."""
     sampler = chain.sampler
     assert sampler is not None
     right = sampler.pseudo
-    sampler.pseudo = lambda held: right(True)  # type: ignore[method-assign]
+    sampler.pseudo = lambda fixed: right(True)  # type: ignore[method-assign]
 
 
 def _counts_of_one_node(chain: Chain) -> None:

@@ -57,7 +57,9 @@ def test_a_model_is_short_and_says_where_it_comes_from(name: str) -> None:
     text = inspect.getdoc(model) or ""
     assert "~" in text.splitlines()[0]  # an equation
     assert "Reference" in text
-    assert any(word in text for word in ("default", "ours", "released", "priors are"))  # whose
+    assert any(
+        word in text for word in ("default", "ours", "released", "priors are", "those of pgbn")
+    )  # whose
     assert f"`{name}`" in (ROOT / "docs" / "zoo.md").read_text(encoding="utf-8")
 
 
