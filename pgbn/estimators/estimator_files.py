@@ -184,13 +184,13 @@ def _check_kept(
     estimator: NetworkTransformer, network: Network, draws: Group, means: Group, features: int
 ) -> None:
     """What `fit` leaves: draws of all that the rows share, and means of that and of what stands
-    beside the features, for one row."""
+    other than the features, for one row."""
     estimator._check(network)
     sizes = {estimator._columns(network): features, estimator.rows: 1}
     shared = global_nodes(network, [estimator.rows])
     for what, arrays, wanted in (
         ("draws", draws, shared),
-        ("means", means, [*shared, *estimator._beside(network)]),
+        ("means", means, [*shared, *estimator._further(network)]),
     ):
         if set(arrays) != set(wanted):
             raise StorageError(f"damaged: {what} of {sorted(arrays)}, not of {sorted(wanted)}")

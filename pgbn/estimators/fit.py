@@ -1,4 +1,4 @@
-"""What `fit` of an estimator settles before it trains: a new network, or one to go on from."""
+"""What `fit` of an estimator settles before it trains: a new network, or one to continue."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ def begin_fit(
     estimator: Any, X: Any, again: bool = False
 ) -> tuple[Settings, tuple[TrainedNetwork, ...], str]:
     """The settings of a training from the start, or ``again``, with the link and the seed of the
-    one before; the networks to go on from, and why they get no further layer, if they do not. The
-    estimator keeps what another training goes on with."""
+    one before; the networks to continue from, and why they get no further layer, if they do not.
+    The estimator keeps what another training continues with."""
     seed = estimator._seed if again else read_seed(estimator.random_state)
     settings = read_settings(estimator, X, seed)
     fixed = fixed_parameters(estimator, settings.max_width)
@@ -64,7 +64,7 @@ def fixed_parameters(estimator: Any, widths: int | tuple[int, ...]) -> dict[str,
 
 
 def _check_same(estimator: Any, now: dict[str, Any], settings: Settings) -> None:
-    """Refuse what cannot change while training goes on; a seed that is not used is only told."""
+    """Reject what cannot change while training continues; only warn of a seed that is not used."""
     width, depth = estimator._width_name, estimator.training_.deepest.depth
     before, link, changes = estimator._fixed, settings.link, []
     if link != estimator.link_:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Self
 
@@ -20,7 +19,7 @@ from pgbn.engine.data.cells import read_array
 from pgbn.engine.data.nonzero import Cells
 from pgbn.engine.rows.independent import row_network
 from pgbn.engine.run.generate import to_storage
-from pgbn.errors import DataError, PgbnWarning, did_you_mean, notify
+from pgbn.errors import DataError, did_you_mean, notify
 from pgbn.estimators.fit import unchanged_on_failure
 from pgbn.estimators.parameters import (
     blaming,
@@ -208,13 +207,13 @@ class NetworkTransformer(TransformerMixin, BaseEstimator):
         return next(dim for dim in network[network.observed[0]].axes if dim != self.rows)
 
     def _sample(self, network: Network, cells: Cells, seed: int, executor: Executor) -> None:
-        shared, beside = global_nodes(network, [self.rows]), self._beside(network)
+        shared, further = global_nodes(network, [self.rows]), self._further(network)
         found = network.sample(
             {network.observed[0]: cells}, self.burn_in, self.draws, self.thin, seed=seed,
-            executor=executor, keep=[*shared, *beside], progress=False,
+            executor=executor, keep=[*shared, *further], progress=False,
         )  # fmt: skip
         draws = {name: found[name][0] for name in shared}
-        means = {name: found.mean(name) for name in (*shared, *beside)}
+        means = {name: found.mean(name) for name in (*shared, *further)}
         self._keep_draws(network, draws, means)
 
     def _grow(self, network: Network, cells: Cells, seed: int, executor: Executor) -> None:
@@ -227,15 +226,15 @@ class NetworkTransformer(TransformerMixin, BaseEstimator):
         )  # fmt: skip
         grown = self.training_.deepest
         if grown.depth < depth:
-            told = f"the network has {grown.depth} of {depth} layers: {self.training_.stopped}"
+            message = f"the network has {grown.depth} of {depth} layers: {self.training_.stopped}"
             if self.features is not None and self.features not in grown.network().latent:
-                raise DataError(f"features={self.features!r}: {told}; give a smaller min_width")
-            notify(told)
-        beside = {name: grown.state[name] for name in self._beside(grown.network())}
-        self._keep_draws(grown.network(), dict(grown.draws), {**grown.means, **beside})
+                raise DataError(f"features={self.features!r}: {message}; give a smaller min_width")
+            notify(message)
+        further = {name: grown.state[name] for name in self._further(grown.network())}
+        self._keep_draws(grown.network(), dict(grown.draws), {**grown.means, **further})
 
-    def _beside(self, network: Network) -> list[str]:
-        """What stands in the slots of the data beside the features, and belongs to rows."""
+    def _further(self, network: Network) -> list[str]:
+        """The nodes of rows, other than the features, in the slots of the data."""
         names = nodes_in_slots(network, network.observed[0])
         own = self._feature_node(network)
         return [name for name in names if self.rows in network[name].axes and name != own]
@@ -270,12 +269,10 @@ class NetworkTransformer(TransformerMixin, BaseEstimator):
 
     def _infer(self, cells: Cells, nodes: list[str]) -> Any:
         network = self.network_
-        with warnings.catch_warnings():  # nodes above the draws are left out: that is meant
-            warnings.filterwarnings("ignore", "infer: .* left out", PgbnWarning)
-            return network.infer(
-                {network.observed[0]: cells}, given=self.draws_, rows=self.rows, nodes=nodes,
-                **self._rows(),
-            )  # fmt: skip
+        return network.infer(
+            {network.observed[0]: cells}, given=self.draws_, rows=self.rows, nodes=nodes,
+            **self._rows(),
+        )  # fmt: skip
 
     def _chain(self) -> dict[str, Any]:
         """How rows are sampled, by threads of this process."""
@@ -331,7 +328,7 @@ class NetworkTransformer(TransformerMixin, BaseEstimator):
         return rates if self.network_[observed].axes[0] == self.rows else rates.T
 
     def _values(self, rows: int) -> dict[str, NDArray[np.float64]]:
-        """The means of the nodes that stand beside the features, for so many rows."""
+        """The means of the other nodes of rows in the slots of the data, for so many rows."""
         network, out = self.network_, {}
         for name in nodes_in_slots(network, network.observed[0]):
             if name in self.means_:

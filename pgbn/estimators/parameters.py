@@ -125,7 +125,7 @@ def read_sweeps(estimator: Any) -> dict[str, int]:
 
 def check_settings(estimator: Any) -> None:
     """The parameters that only `transform` reads: they are to fail before training, not after.
-    And an eta of None, which is for trainings that go on with another model's settings."""
+    And an eta of None, which is for trainings that continue with another model's settings."""
     if estimator.eta is None:
         raise DataError("eta=None: give a positive number, or one for each layer")
     check_flag("warm_start", estimator.warm_start)

@@ -65,7 +65,7 @@ def data_frame(table: Any, columns: Any = None, index: Any = None) -> Any:
     """A data frame of a matrix, of rows, or of columns by name.
 
     Half characters of texts become question marks: where pyarrow is installed, pandas gives texts
-    to it, and it refuses them.
+    to it, and it rejects them.
     """
     try:
         import pandas
@@ -82,8 +82,8 @@ def _whole(cell: Any) -> Any:
     return cell.encode("utf-8", "replace").decode("utf-8") if isinstance(cell, str) else cell
 
 
-def needed_beside(value: Any, call: str) -> Any:
-    """What is asked for beside the documents, or they themselves, refused if it is left out."""
+def needed(value: Any, call: str) -> Any:
+    """An argument that the method needs, rejected if it is missing."""
     if value is None:
         raise DataError(f"{call}: give all of these; an estimator does not keep its documents X")
     return value
@@ -162,7 +162,7 @@ class PGBN(NetworkTransformer):
     eta : the Dirichlet parameter of the topics, one number or one for each layer.
     burn_in, collect : sweeps before and after pruning each layer, likewise.
     link : "poisson" for counts, "bernoulli" for 0/1, "gamma" for non-negative reals, the name
-        of a link of your own, or "auto": Poisson if all data are whole numbers, else gamma.
+        of a link of your own, or "auto": Poisson if all data are integers, else gamma.
     layer1 : sampler of the first layer, see `pgbn.Network.chain`.
     min_width : training stops early, with a warning, at a layer with no more factors than this.
     priors : a `pgbn.Priors`; None means those of the paper.
@@ -258,7 +258,7 @@ class PGBN(NetworkTransformer):
         """Train on documents × terms, sparse or dense.
 
         Ctrl-C, SIGTERM and SIGHUP stop after the sweep with a `KeyboardInterrupt`; the estimator
-        keeps what was trained, and with ``warm_start`` another `fit` goes on from there. If `fit`
+        keeps what was trained, and with ``warm_start`` another `fit` continues from there. If `fit`
         fails, the estimator is what it was before.
         """
         with unchanged_on_failure(self):
@@ -313,8 +313,8 @@ class PGBN(NetworkTransformer):
     # ---- some documents at a time ---------------------------------------------------
 
     def partial_fit(self, X: Any, y: Any = None) -> Self:
-        """Learn from documents that arrive later, beside all that were seen before: a step for
-        every ``batch_size`` of them. It goes on from `fit`; without one, the first documents are
+        """Learn from documents that arrive later, in addition to those seen before: a step for
+        every ``batch_size`` of them. It continues from `fit`; without one, the first documents are
         sampled by Gibbs, and widths are those of ``max_width``."""
         with unchanged_on_failure(self):
             check_settings(self)
@@ -376,10 +376,10 @@ class PGBN(NetworkTransformer):
 
     def merge(self, X: Any, groups: Iterable[Any], layer: int = 1, sweeps: int = 50) -> Self:
         """Make the topics of each group one, and train ``sweeps`` sweeps more on ``X``, the
-        documents of `fit`: ``model.merge(X, [(3, 7), (1, 4)], layer=2)``, or, of all twins,
+        documents of `fit`: ``model.merge(X, [(3, 7), (1, 4)], layer=2)``, or, for all duplicates,
         ``model.merge(X, model.similar_topics(2), layer=2)``.
 
-        Only the deepest network is merged and kept. It is saved, and goes on with ``warm_start``,
+        Only the deepest network is merged and kept. It is saved, and continues with ``warm_start``,
         as any other; see `pgbn.merge_topics` for what stays as it was. With ``sweeps=0`` the topics
         are merged and nothing is trained; where there is nothing to merge, all stays as it is.
         """
@@ -392,9 +392,9 @@ class PGBN(NetworkTransformer):
             if before == after:
                 return self
             trained = self._sweep(X, merged, sweeps) if sweeps else merged
-            told = f"{self.training_.stopped}; {before[layer - 1]} topics of layer {layer} were "
-            told += f"merged to {after[layer - 1]}"
-            self._keep(LayerwiseTraining((trained,), told))
+            reason = f"{self.training_.stopped}; {before[layer - 1]} topics of layer {layer} were "
+            reason += f"merged to {after[layer - 1]}"
+            self._keep(LayerwiseTraining((trained,), reason))
         return self
 
     def reduce(self, X: Any, to: int, layer: int = 1, sweeps: int = 50) -> Self:
@@ -465,7 +465,7 @@ class PGBN(NetworkTransformer):
     ) -> float:
         """Per-word perplexity of ``X_held`` given θ from ``X``, or of the rest of each document of
         X given ``fraction`` of its tokens (document completion). With ``train``, the documents
-        that it was fitted on, Φ learns from the seen tokens too: the chain goes on over both, for
+        that it was fitted on, Φ learns from the seen tokens too: the chain continues over both, for
         ``transform_burn_in`` and ``transform_samples`` sweeps. The estimator does not change."""
         X, settings = self._documents(X), self._chain()
         if train is not None:
@@ -640,7 +640,7 @@ class PGBN(NetworkTransformer):
         of the document, the share, low and high if an ``interval`` such as 0.9 is asked for, and
         its text where ``texts`` are given. ``topic`` is a number of ``layer``, or a `Topic`, which
         has a layer of its self."""
-        topic = needed_beside(None if is_integral(X) else topic, "top_documents(X, topic)")
+        topic = needed(None if is_integral(X) else topic, "top_documents(X, topic)")
         check_integer("n", n, 1)
         if isinstance(topic, Topic):
             if layer not in (1, topic.layer):
@@ -684,7 +684,7 @@ class PGBN(NetworkTransformer):
     ) -> Any:
         """The mean share of each topic in the documents of each class of ``y``, with an interval:
         a data frame of class, documents, topic, share, low and high."""
-        y = needed_beside(y, "topics_per_class(X, y)")
+        y = needed(y, "topics_per_class(X, y)")
         check_row_order(X, y=y)
         return self._group_frame("class", y, X, layer, draws, interval)
 
@@ -701,7 +701,7 @@ class PGBN(NetworkTransformer):
         called by its beginning: those of the report or, with ``bins``, at most so many equally long
         ones, see `pgbn.evaluation.time_bins`."""
         check_row_order(X, dates=dates)
-        periods = evaluation.time_bins(needed_beside(dates, "topics_over_time(X, dates)"), bins)
+        periods = evaluation.time_bins(needed(dates, "topics_over_time(X, dates)"), bins)
         return self._group_frame("time", periods, X, layer, draws, interval)
 
     def _group_frame(
@@ -730,7 +730,7 @@ class PGBN(NetworkTransformer):
         """How the shares of topics depend on columns of ``frame``, ``"~ treatment + year"``, by
         the method of composition: a data frame of term, topic, effect, sd, low and high. See
         `pgbn.evaluation.design_matrix` for the columns."""
-        X = needed_beside(X, "effects(formula, frame, X)")
+        X = needed(X, "effects(formula, frame, X)")
         check_row_order(X, frame=frame)
         design, terms = evaluation.design_matrix(formula, frame)
         shares = self._share_draws(X, layer, draws, interval)
@@ -745,7 +745,7 @@ class PGBN(NetworkTransformer):
         return data_frame(rows, ["term", "topic", "effect", "sd", "low", "high"])
 
     def _share_draws(self, X: Any, layer: int, draws: int, interval: float) -> NDArray[np.float64]:
-        interval_of(interval)  # refused before anything is drawn
+        interval_of(interval)  # rejected before anything is drawn
         return evaluation.share_draws(self.training_.deepest, self._documents(X), layer, draws,
                            seed=self._seed, threads=read_executor(self).workers)  # fmt: skip
 
