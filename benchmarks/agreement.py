@@ -77,11 +77,11 @@ def calibration(simulations: int) -> tuple[Scores, dict[str, Any]]:
         pgbn.zoo.pgbn(widths, 0.5, (2.0, 4.0), mild, mild, mild, link)
         for widths, link in (([2], "poisson"), ([2, 2], "poisson"), ([2], "bernoulli"))
     )
-    cases = {f"one layer, {layer1}": (one, layer1) for layer1 in (*sampler_names(), "composed")}
+    cases = {f"one layer, {sampler}": (one, sampler) for sampler in (*sampler_names(), "composed")}
     cases |= {"two layers, blocked": (two, "blocked"), "binary data, blocked": (binary, "blocked")}
     scores, found = {}, {}
-    for name, (network, layer1) in cases.items():
-        result = sbc(network, {"doc": 3, "term": 3}, simulations, 19, layer1=layer1)
+    for name, (network, sampler) in cases.items():
+        result = sbc(network, {"doc": 3, "term": 3}, simulations, 19, sampler=sampler)
         scores[name] = float(norm.isf(result.worst / 2))
         found[name] = {"thin": result.thin, "statistics": len(result.ranks), "p": result.worst}
         print(f"{name:25} corrected p-value {result.worst:.3f}", flush=True)
@@ -121,7 +121,7 @@ def _exact_table(results: dict[str, Any]) -> str:
     cells = {tuple(name.split(": ")): score for name, score in scores.items()}
     samplers = list(dict.fromkeys(first for first, _ in cells if first != "a new document"))
     statistics = list(dict.fromkeys(second for first, second in cells if first in samplers))
-    rows = [[s, *(_signed(cells[layer1, s]) for layer1 in samplers)] for s in statistics]
+    rows = [[s, *(_signed(cells[sampler, s]) for sampler in samplers)] for s in statistics]
     new = next(score for (first, _), score in cells.items() if first == "a new document")
     table = _rows(["statistic", *samplers], rows)
     return f"{table}\n\nA new document: {_signed(new)}. {_verdict(results)}"

@@ -39,10 +39,10 @@ def _expected() -> NDArray[np.float64]:
     return share @ np.array(values) / share.sum()
 
 
-def _averages(layer1: str, sweeps: int) -> NDArray[np.float64]:
+def _averages(sampler: str, sweeps: int) -> NDArray[np.float64]:
     """The statistics after every sweep, (sweeps, 3)."""
     chain = pgbn.zoo.lda(TOPICS, alpha=ALPHA, eta=TINY_ETA).chain(
-        {"x": TINY}, seed=5, layer1=layer1
+        {"x": TINY}, seed=5, sampler=sampler
     )
     out = np.empty((sweeps, len(STATISTICS)))
     for each in out:
@@ -64,7 +64,7 @@ def new_document(samples: int) -> tuple[NDArray[np.float64], NDArray[np.float64]
     expected = np.array(weight) @ np.array(shares) / np.sum(weight)
     model = pgbn.TrainedNetwork.of_topics(phi=(phi,), r=r, c=np.ones(1))
     found = [
-        pgbn.infer(model, x, burn_in=20, samples=samples, seed=s).proportions["theta1"][0]
+        pgbn.infer(model, x, burn_in=20, draws=samples, seed=s).proportions["theta1"][0]
         for s in range(32)
     ]
     return expected, np.array(found)
@@ -73,11 +73,11 @@ def new_document(samples: int) -> tuple[NDArray[np.float64], NDArray[np.float64]
 def exact(sweeps: int) -> dict[str, float]:
     """{what: difference in standard errors}, of batch means for chains."""
     expected, scores = _expected(), {}
-    for layer1 in (*sampler_names(), "composed"):
-        batches = _averages(layer1, sweeps).reshape(50, -1, len(STATISTICS)).mean(axis=1)
+    for sampler in (*sampler_names(), "composed"):
+        batches = _averages(sampler, sweeps).reshape(50, -1, len(STATISTICS)).mean(axis=1)
         for name, mean, values in zip(STATISTICS, expected, batches.T, strict=True):
             error = values.std(ddof=1) / np.sqrt(len(values))
-            scores[f"{layer1}: {name}"] = float((values.mean() - mean) / error)
+            scores[f"{sampler}: {name}"] = float((values.mean() - mean) / error)
     mean, found = new_document(sweeps // 32)
     error = found[:, 0].std(ddof=1) / np.sqrt(len(found))
     scores["a new document: share of the first topic"] = float(

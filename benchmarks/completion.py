@@ -44,9 +44,9 @@ def main():
     parser.add_argument("--vocabulary", type=int, default=2000)
     parser.add_argument("--topics", type=int, default=128)
     parser.add_argument("--burn-in", type=int, default=400)
-    parser.add_argument("--collect", type=int, default=100)
+    parser.add_argument("--sweeps", type=int, default=100)
     parser.add_argument("--every", type=int, default=1, help="of the test documents, every n-th")
-    parser.add_argument("--samples", type=int, default=20)
+    parser.add_argument("--draws", type=int, default=20)
     parser.add_argument("--sweeps", type=int, nargs=2, default=[100, 100], help="for new documents")
     arguments = parser.parse_args()
     corpus = load_newsgroups(arguments.data, arguments.vocabulary)
@@ -67,16 +67,16 @@ def main():
     burn_in, of = arguments.sweeps
     for name, data in (("training documents", corpus["train"]), ("what the joint run sees", both)):
         training = pgbn.train_layerwise(
-            data, arguments.topics, 1, burn_in=arguments.burn_in, collect=arguments.collect,
+            data, arguments.topics, 1, burn_in=arguments.burn_in, sweeps=arguments.sweeps,
             keep_draws=samples, progress=False, seed=1,
         )  # fmt: skip
         one = replace(training.deepest, draws={})
         for what, model in (("one Φ", one), (f"{samples} draws of Φ", training.deepest)):
-            found = completion_perplexity(model, seen, held_out, burn_in=burn_in, samples=of)
+            found = completion_perplexity(model, seen, held_out, burn_in=burn_in, draws=of)
             show(f"{what}, of {name}", found.perplexity())
         if data is not both:
             found = completion_perplexity(training.deepest, seen, held_out, burn_in=burn_in,
-                                          samples=THIN * samples, train=data)  # fmt: skip
+                                          draws=THIN * samples, train=data)  # fmt: skip
             show(f"{samples} samples of both, begun there", found.perplexity())
 
 

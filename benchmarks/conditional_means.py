@@ -22,7 +22,7 @@ def main():
     parser.add_argument("--vocabulary", type=int, default=2000)
     parser.add_argument("--topics", type=int, default=100)
     parser.add_argument("--burn-in", type=int, default=200)
-    parser.add_argument("--samples", type=int, default=100)
+    parser.add_argument("--draws", type=int, default=100)
     arguments = parser.parse_args()
     seen, held_out = split_tokens(load(arguments.data, arguments.vocabulary), 0.3, seed=0)
     network = pgbn.zoo.pfa(arguments.topics)

@@ -59,7 +59,7 @@ def _measure() -> dict[str, dict[str, float]]:
 
     warnings.simplefilter("ignore")
     rows = csr_matrix(np.random.default_rng(0).poisson(0.3, (200, 300)))
-    model = pgbn.PGBN(burn_in=3, collect=2, random_state=0)
+    model = pgbn.PGBN(burn_in=3, sweeps=2, random_state=0)
     return {
         "fit": _compiling(lambda: model.fit(rows)),
         "transform": _compiling(lambda: model.transform(rows)),

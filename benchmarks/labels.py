@@ -21,7 +21,7 @@ def share_labels(source, target, key, copies=1):
     """Put the labels of one chain, for repeated documents ``copies`` times, into another one, of
     whichever sampler, with all that is counted from them."""
     labels = np.tile(source.sampler.tokens.labels, copies)
-    if target.layer1 == "collapsed":
+    if target.sampler == "collapsed":
         target.sampler.tokens.restore({"labels": labels})
         target.sampler._begin()
     else:
@@ -43,20 +43,20 @@ class Line:
             self.points.append((self.cpu, meter.perplexity()))
 
 
-def several_of_labels(line, seen, layer1, again, sweeps):
+def several_of_labels(line, seen, sampler, again, sweeps):
     """``again`` sweeps of labels more before each sweep."""
-    chain = line.net.chain({"x": seen}, seed=1, layer1=layer1, threads=1)
+    chain = line.net.chain({"x": seen}, seed=1, sampler=sampler, threads=1)
     for sweep in range(1, sweeps + 1):
         begun = time.process_time()
         for number in range(again):
-            chain.sampler.step(stream_key(7, sweep, number))
+            chain.first_layer.step(stream_key(7, sweep, number))
         chain.sweep()
         line.note(sweep, time.process_time() - begun, chain)
 
 
 def collapsed_now_and_then(line, seen, period, sweeps):
     """Every ``period``-th sweep is collapsed. What all documents share goes with the labels."""
-    chains = [line.net.chain({"x": seen}, seed=1, layer1=name, threads=1)
+    chains = [line.net.chain({"x": seen}, seed=1, sampler=name, threads=1)
               for name in ("partial", "collapsed")]  # fmt: skip
     now = chains[0]
     for sweep in range(1, sweeps + 1):

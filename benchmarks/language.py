@@ -62,7 +62,7 @@ def tensor_sweeps(entries, width, burn_in, repeats, shape=(1000, 1000, 200, 300)
 
 def author_sweeps(authors, width, burn_in, repeats, documents=5000, terms=2000):
     """CPU seconds of a sweep of topics of authors, beside Poisson factor analysis of the same
-    counts as ``layer1="auto"`` draws it."""
+    counts as ``sampler="auto"`` draws it."""
     rng = np.random.default_rng(0)
     rows = np.repeat(np.arange(documents), 100)
     words = (terms * rng.random(rows.size) ** 3).astype(int)

@@ -1,9 +1,9 @@
 """The samplers of the first layer where counts are small and where they are large.
 
-    python -m benchmarks.layer1 --data ../shared/data/20newsgroups.npz --vocabulary 2000
+    python -m benchmarks.sampler --data ../shared/data/20newsgroups.npz --vocabulary 2000
 
 All counts are multiplied (×1 … ×1000), with fewer documents as they grow. Beside the CPU
-milliseconds of a sweep stand those that ``layer1="auto"`` expects, and what it takes.
+milliseconds of a sweep stand those that ``sampler="auto"`` expects, and what it takes.
 """
 
 import argparse
@@ -33,14 +33,14 @@ def main():
     for times in TIMES:
         counts = times * corpus[: max(100, int(corpus.shape[0] / times**0.6))]
         for topics in arguments.topics:
-            sides = {name: Sweeper(counts, [topics], layer1=name, burn_in=arguments.burn_in)
+            sides = {name: Sweeper(counts, [topics], sampler=name, burn_in=arguments.burn_in)
                      for name in SAMPLERS}  # fmt: skip
             found = {name: 1e3 * cpu for name, (cpu, _) in
                      least(measure(sides, arguments.repeats)).items()}  # fmt: skip
             costs = {kind.name: kind.nanoseconds(counts.data, *counts.shape, topics)
                      for kind in automatic()}  # fmt: skip
             expected = {name: 1e-6 * cost for name, cost in costs.items() if isfinite(cost)}
-            choice = Sweeper(counts, [topics]).chain.layer1
+            choice = Sweeper(counts, [topics]).chain.sampler
             cells = [f"{found[name]:8.1f}" + (f" ({expected[name]:5.0f})" if name in expected
                      else " " * 8) for name in SAMPLERS]  # fmt: skip
             print(

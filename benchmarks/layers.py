@@ -8,11 +8,11 @@ estimator (`--sweeps` for others): the widths that it ended with, the perplexity
 by the ratio of sums over samples in the last layer's collection, CPU seconds of training (kernels
 are compiled before), and for each layer
 
-- twins: the topics that share six of their ten leading words with another one of the layer,
+- duplicates: the topics that share six of their ten leading words with another one of the layer,
 - diversity: distinct words / all words among the leading ten,
 - NPMI of the words that are shown, and of the most probable ones, over the whole documents.
 
-With a budget for each layer, twins of upper layers are merged as the estimator does it; only that
+With a maximum for each layer, duplicates of upper layers are merged as the estimator does; only
 as many sweeps follow as were collected before, so that perplexities average over as many samples.
 
 Beside it one layer of scikit-learn, tomotopy and topica (`--programs`), with as many topics as
@@ -41,16 +41,16 @@ from pgbn.corpus import count_terms
 from pgbn.docstrings import docstrings
 from pgbn.evaluation import HeldOut, leading_words, split_tokens
 from pgbn.evaluation.layer_quality import (
+    duplicates_and_diversity,
     effective_width,
-    twins_and_diversity,
-    without_twins,
+    without_duplicates,
     word_coherence,
 )
 
 SEEN, THIN, TOP = 0.8, 10, 10
 CORPORA = ("demo", "fortunes", "20newsgroups", "NIPS12")
 SWEEPS = (300, 200)  # burn-in and collection of each layer: the defaults of the estimator
-TITLES = ("corpus", "budgets", "widths", "effective", "twins", "diversity", "NPMI shown",
+TITLES = ("corpus", "budgets", "widths", "effective", "duplicates", "diversity", "NPMI shown",
           "NPMI probable", "perplexity", "CPU s", "seed", "date")  # fmt: skip
 
 
@@ -92,7 +92,7 @@ def corpora(arguments):
 class Layer:
     width: int
     effective: float
-    twins: float
+    duplicates: float
     diversity: float
     npmi: float
     npmi_probable: float
@@ -112,11 +112,11 @@ class Line:
 
 def describe(leading, probable, X, effective):
     """How a layer reads, by the words that are shown and by the most probable ones."""
-    twins, diversity = twins_and_diversity(leading)
+    duplicates, diversity = duplicates_and_diversity(leading)
     return Layer(
         width=len(leading),
         effective=effective,
-        twins=twins / len(leading),
+        duplicates=duplicates / len(leading),
         diversity=diversity,
         npmi=float(word_coherence(leading, X, X.shape[1]).mean()),
         npmi_probable=float(word_coherence(probable, X, X.shape[1]).mean()),
@@ -134,7 +134,7 @@ def ours(corpus, X, seen, held, max_width, settings, save=None):
     def go_on(merged):
         score.reset()
         return pgbn.train_layerwise(
-            seen, max(merged.widths), merged.depth, collect=settings["collect"], threads=1,
+            seen, max(merged.widths), merged.depth, sweeps=settings["sweeps"], threads=1,
             seed=settings["seed"], start_from=merged, callback=collect, progress=False,
         ).deepest  # fmt: skip
 
@@ -146,12 +146,12 @@ def ours(corpus, X, seen, held, max_width, settings, save=None):
     if save:
         pgbn.save(training.deepest, save / f"{corpus} {shown} as trained")
     if isinstance(max_width, tuple):
-        training = without_twins(training, go_on)
+        training = without_duplicates(training, go_on)
     model = training.deepest
     seconds = time.process_time() - clock
     if save:
         pgbn.save(model, save / f"{corpus} {shown}")
-    sweeps = [settings["burn_in"], settings["collect"]]
+    sweeps = [settings["burn_in"], settings["sweeps"]]
     return Line(corpus, f"pgbn {shown}", score.perplexity(), seconds, read(model, X),
                 settings["seed"], sweeps)  # fmt: skip
 
@@ -166,12 +166,12 @@ def read(model, X):
 
 
 def read_again(line, X, folder):
-    """A line by the words that are shown today. A merged network that has twins by these would have
-    been merged further: it must be trained again."""
+    """A line by the words that are shown today. A merged network with duplicates by these would
+    have been merged further: it must be trained again."""
     name = line.name.removeprefix("pgbn ")
     layers = read(pgbn.load(folder / f"{line.corpus} {name}"), X)
-    if "," in name and any(layer.twins for layer in layers[1:]):
-        raise SystemExit(f"{line.corpus} {name}: twins by today's words; train it again")
+    if "," in name and any(layer.duplicates for layer in layers[1:]):
+        raise SystemExit(f"{line.corpus} {name}: duplicates by today's words; train it again")
     line.layers = layers
     return line
 
@@ -201,7 +201,7 @@ def show(line):
 
     cells = [
         line.corpus, line.name, each(lambda l: f"{l.width}"),
-        each(lambda l: f"{l.effective:.0f}"), each(lambda l: f"{l.twins:.0%}"),
+        each(lambda l: f"{l.effective:.0f}"), each(lambda l: f"{l.duplicates:.0%}"),
         each(lambda l: f"{l.diversity:.2f}"), each(lambda l: f"{l.npmi:.3f}"),
         each(lambda l: f"{l.npmi_probable:.3f}"), f"{line.perplexity:.1f}", f"{line.seconds:.0f}",
         f"{line.seed}", line.date,
@@ -271,7 +271,7 @@ def main():
     parser.add_argument("--page", type=Path, help="write the lines of --json into this page")
     arguments = parser.parse_args()
     settings = {"depth": arguments.depth, "burn_in": arguments.sweeps[0],
-                "collect": arguments.sweeps[1], "seed": arguments.seed}  # fmt: skip
+                "sweeps": arguments.sweeps[1], "seed": arguments.seed}  # fmt: skip
     print(machine(), flush=True)
     print(table([]), flush=True)
     for name, open_corpus in corpora(arguments).items():
@@ -284,7 +284,7 @@ def main():
         seen, held = split_tokens(X, SEEN, seed=0)
         budgets = arguments.budgets if "pgbn" in arguments.programs else ()
         if budgets:  # compile the kernels
-            few = {**settings, "burn_in": 2, "collect": THIN}
+            few = {**settings, "burn_in": 2, "sweeps": THIN}
             ours(name, X[:200], seen[:200], held[:200], 9, few)
         for widths in budgets:
             keep(ours(name, X, seen, held, widths, settings, arguments.save), arguments.json)

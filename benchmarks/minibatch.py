@@ -40,7 +40,7 @@ class Watch:
 
     def note(self, model):
         now = time.process_time()
-        found = completion_perplexity(model, self.documents, burn_in=50, samples=50, seed=1)
+        found = completion_perplexity(model, self.documents, burn_in=50, draws=50, seed=1)
         self.line.append((now - self.begun, found.perplexity()))
         print(f"{self.name}: {self.line[-1][0]:.1f} CPU s, {self.line[-1][1]:.1f}", flush=True)
         self.begun += time.process_time() - now
@@ -72,7 +72,7 @@ def by_minibatches(X, arguments, watch):
 def by_gibbs(X, arguments, watch, executor):
     """Gibbs sampling, layer by layer."""
     depth = len(arguments.widths)
-    total = depth * (arguments.burn_in + arguments.collect)
+    total = depth * (arguments.burn_in + arguments.sweeps)
     sweeps = iter(range(1, total + 1))
 
     def callback(event):
@@ -83,7 +83,7 @@ def by_gibbs(X, arguments, watch, executor):
             watch.note(pgbn.TrainedNetwork.of_topics(phi, r, np.ones(len(phi))))
 
     return pgbn.train_layerwise(
-        X, tuple(arguments.widths), depth, burn_in=arguments.burn_in, collect=arguments.collect,
+        X, tuple(arguments.widths), depth, burn_in=arguments.burn_in, sweeps=arguments.sweeps,
         keep_draws=arguments.draws, seed=1, progress=False, min_width=1, callback=callback,
         executor=executor, trace_every=0,
     ).deepest  # fmt: skip
@@ -107,7 +107,7 @@ def perplexity(arguments):
                      by_gibbs(X, arguments, watch, disk))  # fmt: skip
             seconds = watch.seconds
             one, draws = (completion_perplexity(each, seen, held_out, burn_in=SWEEPS,
-                                                samples=SWEEPS, seed=1).perplexity()
+                                                draws=SWEEPS, seed=1).perplexity()
                           for each in (replace(model, draws={}), model))  # fmt: skip
             found[name] = {"widths": model.widths, "cpu": seconds, "one": one, "draws": draws,
                            "way": watch.line}  # fmt: skip
@@ -152,7 +152,7 @@ def features(arguments):
         begun, cpu = time.perf_counter(), time.process_time()
         found = pgbn.transform_to(
             model, corpus, Path(folder) / "features.npy", burn_in=arguments.sweeps,
-            samples=arguments.sweeps,
+            draws=arguments.sweeps,
             progress=lambda done, _: line.append((time.perf_counter() - begun, done)),
         )  # fmt: skip
         seconds, cpu, size = line[-1][0], time.process_time() - cpu, found.nbytes

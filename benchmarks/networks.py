@@ -17,9 +17,9 @@ __all__ = ["Sweeper", "bars", "error_of_mean", "least", "machine", "measure", "p
 class Sweeper:
     """A chain of a belief network whose sweeps are timed."""
 
-    def __init__(self, counts, widths, threads=1, layer1="auto", burn_in=0, like=None, init=None):
+    def __init__(self, counts, widths, threads=1, sampler="auto", burn_in=0, like=None, init=None):
         network = pgbn.zoo.pgbn(widths)
-        self.chain = network.chain({"x": counts}, seed=1, layer1=layer1, threads=threads,
+        self.chain = network.chain({"x": counts}, seed=1, sampler=sampler, threads=threads,
                                    init=init)  # fmt: skip
         if like is not None:  # the same state, so that only the threads differ
             self.chain.restore(like.chain.state(), like.chain.sweeps)

@@ -31,11 +31,11 @@ class Ours:
     def turn(self):
         """Five sweeps; after the burn-in, a sample."""
         self.chain.sweep(THIN)
-        if self.chain.sweeps > self.burn_in and self.score.samples < self.samples:
+        if self.chain.sweeps > self.burn_in and self.score.draws < self.samples:
             self.score.add_chain(self.chain)
 
     def result(self):
-        return self.score.perplexity() if self.score.samples else None
+        return self.score.perplexity() if self.score.draws else None
 
 
 class Tomotopy:
@@ -55,7 +55,7 @@ class Tomotopy:
     def turn(self):
         self.model.train(THIN, workers=1)
         self.sweeps += THIN
-        if self.sweeps > self.burn_in and self.score.samples < self.samples:
+        if self.sweeps > self.burn_in and self.score.draws < self.samples:
             self._add()
 
     def _add(self):
@@ -71,7 +71,7 @@ class Tomotopy:
         self.score.add(phi, theta)
 
     def result(self):
-        return self.score.perplexity() if self.score.samples else None
+        return self.score.perplexity() if self.score.draws else None
 
 
 def main():
@@ -81,7 +81,7 @@ def main():
     parser.add_argument("--topics", type=int, default=100)
     parser.add_argument("--depth", type=int, default=1)
     parser.add_argument("--burn-in", type=int, default=100)
-    parser.add_argument("--samples", type=int, default=20)
+    parser.add_argument("--draws", type=int, default=20)
     parser.add_argument("--threads", type=int, nargs="*", default=[1])
     parser.add_argument("--full", action="store_true", help="200 sweeps of burn-in, two threads")
     parser.add_argument("--json")

@@ -195,7 +195,7 @@ PARTS = {
     "labels": (by_labels, {**DATA, "vocabulary": 2000, "topics": 100, "sweeps": 100, "only": ""}),
     "minibatch": (perplexity, {**DATA, **FOLDER, "corpus": "", "vocabulary": 2000, "every": 4,
                                "widths": [100], "steps": 500, "batch": 512, "burn_in": 300,
-                               "collect": 100, "draws": 20, "memory": "400MB",
+                               "sweeps": 100, "draws": 20, "memory": "400MB",
                                "first_step": 0.0, "delay": 0.0, "part": 1}),
     "features": (features, {**FOLDER, "documents": 10**6, "vocabulary": 2000, "topics": 50,
                             "sweeps": 20}),

@@ -2,10 +2,10 @@
 
     python -m benchmarks.variants --data ../shared/data/20newsgroups.npz --vocabulary 2000
 
-Each variant is swept in turn with the plain model, on one thread, as ``layer1="auto"`` draws it and
-by the composed rules; the ratios are of medians of CPU time. The last line is about new rows of a
-belief network of two layers: drawn by the kernels for chains of gamma layers ("plain"), and by the
-general way.
+Each variant is swept in turn with the plain model, on one thread, as ``sampler="auto"`` draws it
+and by the composed rules; the ratios are of medians of CPU time. The last line is about new rows
+of a belief network of two layers: drawn by the kernels for chains of gamma layers ("plain"), and
+by the general way.
 """
 
 import argparse
@@ -127,8 +127,8 @@ VARIANTS = (
 class Side:
     """A chain whose sweeps are timed."""
 
-    def __init__(self, network, data, layer1, burn_in):
-        self.chain = network.chain(data, seed=1, layer1=layer1, threads=1).sweep(burn_in)
+    def __init__(self, network, data, sampler, burn_in):
+        self.chain = network.chain(data, seed=1, sampler=sampler, threads=1).sweep(burn_in)
 
     def sweep(self):
         self.chain.sweep()
@@ -144,7 +144,7 @@ def compare(variant, topics, counts, burn_in, repeats):
     }
     times = measure(sides, repeats)
     found = {name: 1e3 * float(np.median([cpu for cpu, _ in each])) for name, each in times.items()}
-    return {**found, "layer1": sides["auto"].chain.layer1}
+    return {**found, "sampler": sides["auto"].chain.sampler}
 
 
 class NewRows:
@@ -157,7 +157,7 @@ class NewRows:
         self.nodes = chain.scores  # the kernels tell of no others
 
     def sweep(self):
-        self.network.infer({"x": self.rows}, self.given, burn_in=20, samples=20, threads=1,
+        self.network.infer({"x": self.rows}, self.given, burn_in=20, draws=20, threads=1,
                            nodes=self.nodes, kernels=self.kernels)  # fmt: skip
 
 
@@ -199,7 +199,7 @@ def main():
             found = compare(variant, topics, counts, arguments.burn_in, arguments.repeats)
             ratio, slow = found["auto"] / found["plain"], found["composed"] / found["plain"]
             print(f"| {variant.name} | {topics} | {found['plain']:.0f} | {found['auto']:.0f} | "
-                  f"{ratio:.2f} | {variant.most or '–'} | {found['layer1']} | {slow:.1f} |",
+                  f"{ratio:.2f} | {variant.most or '–'} | {found['sampler']} | {slow:.1f} |",
                   flush=True)  # fmt: skip
             results.append({"variant": variant.name, "topics": topics, "ratio": ratio,
                             "at_most": variant.most, "composed_ratio": slow, **found})  # fmt: skip

@@ -86,11 +86,11 @@ def five_ways(folder: str) -> dict[str, Callable[[], Any]]:
     from pgbn.cli import run_command
 
     network = pgbn.zoo.pgbn([5, 4])
-    quick = {"burn_in": 2, "collect": 2, "random_state": 0, "min_width": 1}
-    fitted = pgbn.PGBN(5, 2, transform_burn_in=2, transform_samples=2, **quick).fit(X)
+    quick = {"burn_in": 2, "sweeps": 2, "random_state": 0, "min_width": 1}
+    fitted = pgbn.PGBN(5, 2, transform_burn_in=2, transform_draws=2, **quick).fit(X)
     np.savetxt(texts := Path(folder) / "texts.txt", X, fmt="%d")
     words = ["fit", str(texts), "-o", f"{folder}/model", "--overwrite", "--burn-in", "2",
-             "--collect", "2", "--depth", "1", "--min-df", "1", "--max-df", "1.0",
+             "--sweeps", "2", "--depth", "1", "--min-df", "1", "--max-df", "1.0",
              "--max-width", "5", "--token-pattern", "[0-9]"]  # fmt: skip
     chain = network.chain({"x": X})
     return {

@@ -359,7 +359,7 @@ def test_expressions_are_kept_with_the_draws_that_they_are_made_of() -> None:
 @pytest.mark.parametrize(
     "option",
     [{"save": "run"}, {"threads": 2}, {"executor": pgbn.Threads(1)}, {"parallel": 2},
-     {"callback": print}, {"layer1": "blocked"}],
+     {"callback": print}, {"sampler": "blocked"}],
 )  # fmt: skip
 def test_options_of_the_engine_are_rejected(option: dict[str, Any]) -> None:
     with pytest.raises(pgbn.DataError, match=f"{next(iter(option))}=.*engine='reference'"):

@@ -1,7 +1,7 @@
 """The two binary tasks of 20newsgroups: accuracy against depth (figure 2 of the paper).
 
 η = 0.01, B_t = C_t = 1000, T = 1 … 8; terms that occur at least five times in the task's documents.
-With --collect C_t is another number, as a control of the length of the chain; the results then have
+With --sweeps C_t is another number, as a control of the length of the chain; the results then have
 a file of their own, such as binary-C8000.json.
 """
 
@@ -48,13 +48,13 @@ def task_of(corpus: dict[str, Any], name: str) -> dict[str, Any]:
 def main(argv: Sequence[str] | None = None) -> None:
     def more(parser: Any) -> None:
         parser.add_argument("--tasks", nargs="+", choices=list(TASKS), default=list(TASKS))
-        parser.add_argument("--collect", type=sweeps, help="C_t; not the paper's")
+        parser.add_argument("--sweeps", type=sweeps, help="C_t; not the paper's")
         add_stages(parser)
 
     options = arguments(__doc__ or "", [25, 50, 100, 200, 400, 600, 800], 8, argv, more)
     # Networks and results of another C_t have other names, so that they never mix with the paper's.
-    own = options.collect is not None and (options.quick or options.collect != COLLECT)
-    name = f"binary-C{options.collect}" if own else "binary"
+    own = options.sweeps is not None and (options.quick or options.sweeps != COLLECT)
+    name = f"binary-C{options.sweeps}" if own else "binary"
     results = Results(options.out / f"{name}.json")
     newsgroups = load_newsgroups(options.data, quick=options.quick)
     for task in options.tasks:
@@ -63,7 +63,7 @@ def main(argv: Sequence[str] | None = None) -> None:
             for width in options.widths:
                 layers = train_depths(
                     corpus["train"], width, options, f"{name}-{task}", seed,
-                    burn_in=[1000] * options.depth, collect=options.collect or COLLECT, eta=0.01,
+                    burn_in=[1000] * options.depth, sweeps=options.sweeps or COLLECT, eta=0.01,
                 )  # fmt: skip
                 classify_depths(corpus, layers, f"{task} K1max={width}", seed, results, options,
                                 task=task, max_width=width)  # fmt: skip

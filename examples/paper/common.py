@@ -163,7 +163,7 @@ def train_depths(
     seed: int,
     *,
     burn_in: list[int],
-    collect: int,
+    sweeps: int,
     eta: float,
     callback: Callable[[pgbn.Progress], None] | None = None,
     measure: Mapping[str, Callable[[], Any]] | None = None,
@@ -175,7 +175,7 @@ def train_depths(
     """
     measure = measure or {}
     if options.quick:
-        burn_in, collect = [20] * options.depth, getattr(options, "collect", None) or 20
+        burn_in, sweeps = [20] * options.depth, getattr(options, "sweeps", None) or 20
     below: Path | None = None
     for depth in range(1, options.depth + 1):
         path = options.out / "networks" / f"{name}-K{width}-seed{seed}-T{depth}"
@@ -185,7 +185,7 @@ def train_depths(
                 return
             training, cost = work(
                 options, pgbn.train_layerwise, X, width, depth, eta=eta, burn_in=burn_in[:depth],
-                collect=collect, seed=seed, threads=options.threads, trace_every=50,
+                sweeps=sweeps, seed=seed, threads=options.threads, trace_every=50,
                 callback=callback, start_from=below,
             )  # fmt: skip
             facts = cost | shape_of(training.deepest)
@@ -220,7 +220,7 @@ def features(
             return None
         sweeps = 20 if options.quick else 500
         units, cost = work(
-            options, pgbn.infer, trained.network, X, layers=1, burn_in=sweeps, samples=sweeps,
+            options, pgbn.infer, trained.network, X, layers=1, burn_in=sweeps, draws=sweeps,
             seed=seed, threads=options.threads, units=False,
         )  # fmt: skip
         write_json(beside(path), cost)

@@ -28,7 +28,7 @@ def main(argv: Sequence[str] | None = None) -> None:
             later = 1000 if width <= 400 else 500
             layers = train_depths(
                 corpus["train"], width, options, f"multiclass-V{terms}", seed,
-                burn_in=[1000, *[later] * (options.depth - 1)], collect=500, eta=0.05,
+                burn_in=[1000, *[later] * (options.depth - 1)], sweeps=500, eta=0.05,
             )  # fmt: skip
             classify_depths(corpus, layers, f"V={terms} K1max={width}", seed, results, options,
                             terms=terms, max_width=width)  # fmt: skip

@@ -24,7 +24,7 @@ class Schedule(NamedTuple):
     widths: list[int]
     first: int
     later: int
-    collect: int
+    sweeps: int
 
 
 SCHEDULES = {
@@ -46,7 +46,7 @@ class Samples:
             self.held.add_chain(progress.chain)
 
     def count(self) -> int:
-        return self.held.samples
+        return self.held.draws
 
 
 def main(argv: Sequence[str] | None = None) -> None:
@@ -70,7 +70,7 @@ def main(argv: Sequence[str] | None = None) -> None:
             layers = train_depths(
                 train, width, options, schedule.name, seed,
                 burn_in=[schedule.first, *[schedule.later] * (options.depth - 1)],
-                collect=schedule.collect, eta=0.05, callback=samples, measure=measure,
+                sweeps=schedule.sweeps, eta=0.05, callback=samples, measure=measure,
             )  # fmt: skip
             for depth, trained in enumerate(layers, 1):
                 key, facts = f"K1max={width} T={depth} seed={seed}", trained.facts

@@ -12,7 +12,7 @@ column costs the length of the longest restaurant, not the number of customers.
 A kernel has four parts: the numba function that draws some rows, each from a stream of its own;
 the function that runs it on the threads of an executor; the maker, which says by the pattern of a
 step where the kernel stands in for the rules; and a check against exact probabilities. The test of
-the whole is `pgbn.testing.geweke` with the kernel in place, and with ``layer1="composed"``, which
+the whole is `pgbn.testing.geweke` with the kernel in place, and with ``sampler="composed"``, which
 leaves kernels out.
 """
 

@@ -48,7 +48,7 @@ class Exponential(pgbn.Latent):
 @pgbn.evidence_rule(
     Exponential,
     "rate",
-    relation="held",
+    relation="given",
     exposure="value",
     equation=r"(1,\ \theta)",
     reference="gamma–exponential conjugacy",

@@ -170,7 +170,7 @@ def wrong_usage(option: str | None = None) -> Iterator[None]:
 
 def as_options(sentence: str) -> str:
     """Replace the arguments of Python in a sentence by the options of the command line."""
-    names = r"\b(max_width|burn_in|keep_draws|stop_words|max_df|min_df|(collect|eta|depth)(?==))\b"
+    names = r"\b(max_width|burn_in|keep_draws|stop_words|max_df|min_df|(sweeps|eta|depth)(?==))\b"
     return re.sub(names, lambda found: "--" + found[0].replace("_", "-"), sentence)
 
 

@@ -140,8 +140,8 @@ Threads = Annotated[int | None, typer.Option(
     min=1, max=MOST_THREADS, help="Threads; the results do not depend on them.")]  # fmt: skip
 Seed = Annotated[int, typer.Option(
     callback=checked_by(check_seed), help="The same seed gives the same result.")]  # fmt: skip
-BurnIn = Annotated[int, typer.Option(min=0, help="Sweeps before samples are taken.")]
-Samples = Annotated[int, typer.Option(min=1, help="Samples for each document.")]
+BurnIn = Annotated[int, typer.Option(min=0, help="Sweeps before draws are taken.")]
+DrawCount = Annotated[int, typer.Option(min=1, help="DrawCount for each document.")]
 Width = Annotated[str, typer.Option(
     help="Topics of the first layer, at most; or of each layer (100,30,10).")]  # fmt: skip
 Minutes = Annotated[
@@ -168,7 +168,7 @@ class Sampling:
     """How the topic weights of new documents are sampled."""
 
     burn_in: BurnIn = 100
-    samples: Samples = 100
+    draws: DrawCount = 100
     seed: Seed = 0
     threads: Threads = None
 

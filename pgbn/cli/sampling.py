@@ -188,7 +188,7 @@ def sample_command(
     parallel: Annotated[int, typer.Option(min=1, help="Chains side by side.")] = 1,
     keep: Annotated[str | None, typer.Option(
         help="The nodes whose draws are kept (phi,theta); by default all latent ones.")] = None,
-    layer1: Annotated[str, typer.Option(callback=one_of(table=_samplers), help="How the counts of "
+    sampler: Annotated[str, typer.Option(callback=one_of(table=_samplers), help="How the counts of "
                                         "the first layer are drawn, see Network.chain.")] = "auto",
     coords: Annotated[list[str] | None, typer.Option(
         help="DIM=FILE: names along a dim, a line each; once for each dim.")] = None,
@@ -232,7 +232,7 @@ def sample_command(
         with interruptible():
             result = net.sample(
                 {name: each.values for name, each in read.items()}, burn_in, draws, thin, chains,
-                seed, names, layer1=layer1, threads=threads, executor=executor,
+                seed, names, sampler=sampler, threads=threads, executor=executor,
                 coords=data_labels(net, read) | given, parallel=parallel, save=to, minutes=minutes,
             )  # fmt: skip
     show_run(to, result)
@@ -258,8 +258,8 @@ def infer_command(
                                              "one of the data.")] = None,
     chain: Annotated[str, typer.Option(help="Whose draws are given: the number of a chain, from 0, "
                                        "or all.")] = "0",
-    burn_in: Annotated[int, typer.Option(min=0, help="Sweeps before samples are taken.")] = 200,
-    samples: Annotated[int, typer.Option(min=1, help="Samples for each row, at least; one or more "
+    burn_in: Annotated[int, typer.Option(min=0, help="Sweeps before draws are taken.")] = 200,
+    draws: Annotated[int, typer.Option(min=1, help="DrawCount for each row, at least; one or more "
                                          "given each draw of the run.")] = 200,
     seed: Seed = 0,
     threads: Threads = None,
@@ -292,11 +292,11 @@ def infer_command(
                                      f"{did_you_mean(name, local.free)}")  # fmt: skip
     with wrong_usage("DATA"):
         files = files_of(data, local.observed, along_rows(local, plate), some=True)
-    given = _given(run, found, local.held, chain)
+    given = _given(run, found, local.given, chain)
     read = read_nodes(local, files)
     values = {name: in_run_order(name, each, dims_of(local, name), plate, found.coords)
               for name, each in read.items()}  # fmt: skip
-    result = network.infer(values, given, plate, burn_in, samples, seed, wanted, threads=threads)
+    result = network.infer(values, given, plate, burn_in, draws, seed, wanted, threads=threads)
     columns, table = _flat(result, plate, found.coords)
     labels = data_labels(local, read).get(plate) or [str(row) for row in range(len(table))]
     arrays = {name: result[name] for name in result}
@@ -313,14 +313,14 @@ def _given(run: Path, draws: Draws, needed: Iterable[str], chain: str) -> dict[s
     given: dict[str, NDArray[Any]] = {}
     for name in needed:
         if name not in draws and len(draws.given.get(name, ())) == 1:
-            given[name] = draws.held(name)  # one for all draws
+            given[name] = draws.given_value(name)  # one for all draws
             continue
         if name not in draws and name not in draws.given:
             raise DataError(
                 f"{run}: no draws of {name!r}, on which new rows depend; sample with "
                 f"--keep {','.join(needed)}"
             )
-        value = draws[name] if name in draws else draws.held(name)
+        value = draws[name] if name in draws else draws.given_value(name)
         if not value.shape[1]:
             raise DataError(f"{run}: there are no draws so far; continue with pgbn resume {run}")
         numbers = [str(number) for number in range(len(value))]

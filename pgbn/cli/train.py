@@ -90,14 +90,14 @@ def describe(corpus: Corpus) -> None:
 
 def announce(settings: Settings) -> None:
     """The length of the training, the purpose of a longer one, and its time."""
-    sweeps = sum(settings.burn_in) + sum(settings.collect)
-    burn_in, collect = _LONG
-    times = round((burn_in + collect) * len(settings.burn_in) / max(sweeps, 1))
+    sweeps = sum(settings.burn_in) + sum(settings.sweeps)
+    burn_in, more = _LONG
+    times = round((burn_in + more) * len(settings.burn_in) / max(sweeps, 1))
     longer = f" (about {times} times as long)" if times > 1 else ""
-    more = "" if min(settings.burn_in) >= burn_in else (
-        f", enough to explore; for results to rely on, --burn-in {burn_in} --collect {collect}"
+    advice = "" if min(settings.burn_in) >= burn_in else (
+        f", enough to explore; for results to rely on, --burn-in {burn_in} --sweeps {more}"
         f"{longer}; compare several seeds")  # fmt: skip
-    output.note(f"sweeps: {sweeps}{more}")
+    output.note(f"sweeps: {sweeps}{advice}")
 
 
 def hierarchy(network: TrainedNetwork, vocabulary: Sequence[str] | None) -> list[str]:
@@ -130,7 +130,7 @@ def hierarchy(network: TrainedNetwork, vocabulary: Sequence[str] | None) -> list
 # stopped before or meanwhile: it starts again, and the result is bit-identical.
 
 
-_KEY = "merge_twins"
+_KEY = "merge_duplicates"
 
 
 def to_merge(wanted: bool) -> dict[str, bool]:
@@ -149,7 +149,7 @@ def has_duplicates(folder: Path) -> bool:
 def merge_duplicates(folder: Path, threads: int | None, executor: Executor | None = None) -> None:
     """Merge the duplicate topics of a model's upper layers, train it further, and save it in
     place."""
-    from pgbn.evaluation.layer_quality import SWEEPS, without_twins
+    from pgbn.evaluation.layer_quality import SWEEPS, without_duplicates
     from pgbn.storage.folders import open_saved, save
     from pgbn.storage.stopping import stop_gently
     from pgbn.storage.writing import writing
@@ -170,15 +170,15 @@ def merge_duplicates(folder: Path, threads: int | None, executor: Executor | Non
         widths = "-".join(map(str, merged.widths))
         output.note(f"duplicate topics were merged, to {widths} topics; {SWEEPS} sweeps more …")
         found: TrainedNetwork = train_layerwise(
-            saved.data, max(merged.widths), merged.depth, collect=SWEEPS, link=merged.link,
-            seed=arguments.get("seed", 0), layer1=arguments.get("layer1", "auto"), threads=threads,
-            executor=executor, start_from=merged, callback=listen,
+            saved.data, max(merged.widths), merged.depth, sweeps=SWEEPS, link=merged.link,
+            seed=arguments.get("seed", 0), sampler=arguments.get("sampler", "auto"),
+            threads=threads, executor=executor, start_from=merged, callback=listen,
             keep_draws=min(len(next(iter(merged.draws.values()), ())), SWEEPS),
         ).deepest  # fmt: skip
         return found
 
     with writing(folder), stop_gently() as stop:
-        result = without_twins(saved.object, train)
+        result = without_duplicates(saved.object, train)
         record = {name: value for name, value in saved.record.items() if name != _KEY}
         save(result, folder, vocabulary=saved.vocabulary, labels=saved.labels, record=record,
              data=saved.data, columns=saved.columns)  # fmt: skip
@@ -251,9 +251,9 @@ class KeptColumns:
 
 DEMO = "pgbn demo"
 BUDGETS = ",".join(map(str, WIDTHS))
-MergeTwins = Annotated[bool, typer.Option(
-    "--merge-twins/--keep-twins", help="Merge topics of upper layers that share six of their ten "
-    "terms, if --max-width has a number for each layer.")]  # fmt: skip
+MergeDuplicates = Annotated[bool, typer.Option(
+    "--merge-duplicates/--keep-duplicates", help="Merge topics of upper layers that share six of "
+    "their ten terms, if --max-width has a number for each layer.")]  # fmt: skip
 
 
 def demo_command(
@@ -283,10 +283,10 @@ def demo_command(
     if is_archive(to) and _command(to) != DEMO:
         raise StorageError(f"{to}: there is a model that is not of the demo; use another folder")
     each = [sweeps, sweeps // 2, sweeps // 2]
-    burn_in, collect = [n - n // 4 for n in each], [n // 4 for n in each]
+    burn_in, more = [n - n // 4 for n in each], [n // 4 for n in each]
     with wrong_usage():
         widths = layer_numbers("max-width", max_width, int)
-        settings = Settings(widths, DEPTH, burn_in=burn_in, collect=collect, seed=seed)
+        settings = Settings(widths, DEPTH, burn_in=burn_in, sweeps=more, seed=seed)
     start = time.monotonic()
     with writing(to):
         output.note("reading the docstrings of numpy and scipy …")
@@ -330,11 +330,11 @@ def fit_command(
         "numbers, or 3 for one number.", show_default=False)] = None,
     burn_in: Annotated[str, typer.Option(help="Sweeps before pruning; one number, or one for "
                                          "each layer (300,200,100).")] = "300",
-    collect: Annotated[str, typer.Option(help="Sweeps after pruning, likewise.")] = "200",
+    sweeps: Annotated[str, typer.Option(help="Sweeps after pruning, likewise.")] = "200",
     eta: Annotated[str, typer.Option(help="Dirichlet parameter of the topics, likewise.")] = "0.05",
     link: Annotated[str, typer.Option(help="poisson (counts), bernoulli (0/1) or gamma "
                                       "(non-negative reals).")] = "poisson",
-    merge_twins: MergeTwins = True,
+    merge_duplicates: MergeDuplicates = True,
     keep_draws: Annotated[int, typer.Option(min=0, help="Draws of the topics that are kept, over "
                                             "which transform and perplexity average.")] = 0,
     seed: Seed = 0,
@@ -368,12 +368,12 @@ def fit_command(
             widths,
             depth,
             burn_in=layer_numbers("burn-in", burn_in, int),
-            collect=layer_numbers("collect", collect, int),
+            sweeps=layer_numbers("sweeps", sweeps, int),
             eta=layer_numbers("eta", eta, float),
             link=check_link(link, "--link"),
             keep_draws=keep_draws,
             seed=seed,
-            layer1="auto" if ray is None or link != "poisson" else SPREAD,
+            sampler="auto" if ray is None or link != "poisson" else SPREAD,
         )
         executor = spread_over(ray, threads)
         options, reading = counting.options(), kept.checked(data, reading)
@@ -387,7 +387,7 @@ def fit_command(
         columns = kept.columns(data, reading, corpus)
         describe(corpus)
         announce(settings)
-        record = {"data": str(data), **to_merge(merge_twins and isinstance(widths, list))}
+        record = {"data": str(data), **to_merge(merge_duplicates and isinstance(widths, list))}
         if kept.named:
             record["columns"] = kept.named
         _train(corpus, to, settings, record, threads, executor, minutes=minutes, columns=columns)
@@ -472,12 +472,10 @@ def warm_command() -> None:
         np.kron(np.eye(8), np.full((25, 25), 3.0)) + 0.05
     )  # eight groups of documents and terms
     counts = csr_array(np.random.default_rng(0).poisson(likely))
-    model = PGBN((8, 3), 2, min_width=1, burn_in=8, collect=4, random_state=0, n_jobs=-1).fit(
-        counts
-    )
+    model = PGBN((8, 3), 2, min_width=1, burn_in=8, sweeps=4, random_state=0, n_jobs=-1).fit(counts)
     model.transform(counts)
-    for layer1 in ("collapsed", "partial", "blocked", "composed"):
-        belief_network([8, 4]).sample({"x": counts}, 1, 1, seed=0, layer1=layer1, progress=False)
+    for sampler in ("collapsed", "partial", "blocked", "composed"):
+        belief_network([8, 4]).sample({"x": counts}, 1, 1, seed=0, sampler=sampler, progress=False)
     seconds = time.monotonic() - start
     output.result({"seconds": seconds}, lambda: output.say(f"ready, {seconds:.0f} s"))
 

@@ -77,7 +77,7 @@ def info_command(model: Folder, to: CsvFile = None) -> None:
             found |= {key: content["object"][key] for key in keys}
         elif body["kind"] == "chain":
             chain = content["object"]
-            found |= {key: chain[key] for key in ("sweeps", "seed", "number", "layer1", "shapes")}
+            found |= {key: chain[key] for key in ("sweeps", "seed", "number", "sampler", "shapes")}
         return found
 
     facts = read_folder(model, read)

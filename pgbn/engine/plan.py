@@ -108,7 +108,7 @@ def register_kernel(task: type[Task]) -> Callable[[M], M]:
     key, or None if the kernel does not fit. It is tried before those of pgbn.
 
     ``task`` is `Draw` or `SlotCounts`. The function must draw from the same law as the rules that
-    it replaces. ``network.chain(..., layer1="composed")`` uses these rules, for comparison.
+    it replaces. ``network.chain(..., sampler="composed")`` uses these rules, for comparison.
     """
 
     if task not in (Draw, SlotCounts):

@@ -29,7 +29,7 @@ _OF_FITTED: dict[str, Any] = {"seed": int, "features": int}
 _OF_SOME: dict[str, Any] = {"networks": list[dict[str, Any]], "stopped": str,
                             "feature_names": list[str]}  # fmt: skip
 # Parameters that files do not have at their defaults: earlier versions knew none of them.
-_LATER = {"merge_twins": True, "learning": "gibbs", "batch_size": 512, "keep_draws": 0}
+_LATER = {"merge_duplicates": True, "learning": "gibbs", "batch_size": 512, "keep_draws": 0}
 
 
 def _parameters(estimator: NetworkTransformer) -> dict[str, Any]:

@@ -46,7 +46,7 @@ def read_settings(estimator: Any, X: Any, seed: int) -> Settings:
     with renaming("max_width", name):
         return Settings(
             getattr(estimator, name), estimator.depth, eta=estimator.eta, link=link, seed=seed,
-            burn_in=estimator.burn_in, collect=estimator.collect, layer1=estimator.layer1,
+            burn_in=estimator.burn_in, sweeps=estimator.sweeps, sampler=estimator.sampler,
             min_width=estimator.min_width, priors=estimator.priors,
             keep_draws=estimator.keep_draws,
         )  # fmt: skip

@@ -83,7 +83,7 @@ class NetworkTransformer(TransformerMixin, BaseEstimator):
     burn_in : sweeps before draws are kept (of each layer, if it is grown).
     draws, thin : posterior draws of what all rows share that are kept, ``thin`` sweeps apart;
         `transform` averages over them.
-    transform_burn_in, transform_samples : sweeps for new rows.
+    transform_burn_in, transform_draws : sweeps for new rows.
     n_jobs : threads, as of `PGBN`; the results do not depend on it.
     executor : where `fit` works on rows, such as `pgbn.Disk`, in place of ``n_jobs``.
     random_state : as usual.
@@ -111,7 +111,7 @@ class NetworkTransformer(TransformerMixin, BaseEstimator):
         draws: int = 20,
         thin: int = 10,
         transform_burn_in: int = 100,
-        transform_samples: int = 100,
+        transform_draws: int = 100,
         n_jobs: int | None = None,
         random_state: Any = None,
         executor: Executor | None = None,
@@ -126,7 +126,7 @@ class NetworkTransformer(TransformerMixin, BaseEstimator):
         self.draws = draws
         self.thin = thin
         self.transform_burn_in = transform_burn_in
-        self.transform_samples = transform_samples
+        self.transform_draws = transform_draws
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.executor = executor
@@ -221,7 +221,7 @@ class NetworkTransformer(TransformerMixin, BaseEstimator):
         depth = read_depth(self)
         self.training_ = train_layerwise(
             {network.observed[0]: cells}, self.max_width, depth, family=family,
-            burn_in=self.burn_in, collect=self.draws * self.thin, keep_draws=self.draws,
+            burn_in=self.burn_in, sweeps=self.draws * self.thin, keep_draws=self.draws,
             min_width=self.min_width, seed=seed, executor=executor, progress=False,
         )  # fmt: skip
         grown = self.training_.deepest

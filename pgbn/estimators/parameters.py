@@ -114,7 +114,7 @@ def read_sweeps(estimator: Any) -> dict[str, int]:
     """The sweeps for the hidden units of a document, at most `MOST_SWEEPS`: a stranger's file must
     not keep `transform` busy for ever."""
     found = {}
-    for name, least in (("burn_in", 0), ("samples", 1)):
+    for name, least in (("burn_in", 0), ("draws", 1)):
         argument = f"transform_{name}"
         value = check_integer(argument, getattr(estimator, argument), least)
         if value > MOST_SWEEPS:
@@ -129,7 +129,7 @@ def check_settings(estimator: Any) -> None:
     if estimator.eta is None:
         raise DataError("eta=None: give a positive number, or one for each layer")
     check_flag("warm_start", estimator.warm_start)
-    check_flag("merge_twins", estimator.merge_twins)
+    check_flag("merge_duplicates", estimator.merge_duplicates)
     _one_of("learning", estimator.learning, "gibbs", "minibatch")
     check_integer("batch_size", estimator.batch_size, 1)
     depth = read_depth(estimator)

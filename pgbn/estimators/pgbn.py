@@ -36,7 +36,7 @@ from pgbn.estimators.parameters import (
 )
 from pgbn.evaluation import SyntheticDocuments, Topic
 from pgbn.evaluation.inference_data import kept_data
-from pgbn.evaluation.layer_quality import SWEEPS, without_twins
+from pgbn.evaluation.layer_quality import SWEEPS, without_duplicates
 from pgbn.evaluation.perplexity import mean_log_density
 from pgbn.evaluation.shares import check_row_order, interval_of, middle_and_ends, plain_list
 from pgbn.samplers.executor import Executor
@@ -160,27 +160,27 @@ class PGBN(NetworkTransformer):
         layer, where each further layer begins as wide as the one below, as in the paper.
     depth : layers at most; None: as many as ``max_width`` has budgets, or 3 for one number.
     eta : the Dirichlet parameter of the topics, one number or one for each layer.
-    burn_in, collect : sweeps before and after pruning each layer, likewise.
+    burn_in, sweeps : sweeps before and after pruning each layer, likewise.
     link : "poisson" for counts, "bernoulli" for 0/1, "gamma" for non-negative reals, the name
         of a link of your own, or "auto": Poisson if all data are integers, else gamma.
-    layer1 : sampler of the first layer, see `pgbn.Network.chain`.
+    sampler : sampler of the first layer, see `pgbn.Network.chain`.
     min_width : training stops early, with a warning, at a layer with no more factors than this.
     priors : a `pgbn.Priors`; None means those of the paper.
     keep_draws : draws of Φ and r to keep, over which `transform`, `perplexity` and `score` average:
         20 draws predict better than the single Φ of 0; each needs a burn-in of its own.
-    merge_twins : merge topics of upper layers that share six of their ten leading terms, and train
-        50 sweeps more, where ``max_width`` has a budget for each layer; see `merge`.
+    merge_duplicates : merge topics of upper layers that share six of their ten leading terms, and
+        train 50 sweeps more, where ``max_width`` has a budget for each layer; see `merge`.
     layer, output : what `transform` returns: the proportions θ/θ_· of one layer (output="layer"),
         or of all layers side by side (output="concat").
-    transform_burn_in, transform_samples : sweeps for the hidden units of a document.
+    transform_burn_in, transform_draws : sweeps for the hidden units of a document.
     n_jobs : threads; None means 1, -1 as many as the environment variable PGBN_THREADS says, else
         all cores. The results do not depend on it.
     executor : where `fit` works on rows, such as `pgbn.Disk`, in place of ``n_jobs``.
     random_state, verbose, warm_start : as usual. With warm_start, `fit` on the same data adds
-        the layers that are missing, or trains ``collect`` sweeps more if none is, or if
+        the layers that are missing, or trains ``sweeps`` sweeps more if none is, or if
         ``min_width`` allows none.
 
-    learning : "gibbs", or "minibatch" for `pgbn.train_minibatch` with ``burn_in`` + ``collect``
+    learning : "gibbs", or "minibatch" for `pgbn.train_minibatch` with ``burn_in`` + ``sweeps``
         steps on ``batch_size`` documents each; all layers have the widths of ``max_width``.
 
     Attributes
@@ -210,17 +210,17 @@ class PGBN(NetworkTransformer):
         *,
         eta: float | Sequence[float] = 0.05,
         burn_in: int | Sequence[int] = 300,
-        collect: int | Sequence[int] = 200,
+        sweeps: int | Sequence[int] = 200,
         link: str = "auto",
-        layer1: str = "auto",
+        sampler: str = "auto",
         min_width: int = 4,
         priors: Priors | None = None,
         keep_draws: int = 0,
-        merge_twins: bool = True,
+        merge_duplicates: bool = True,
         layer: int = 1,
         output: str = "layer",
         transform_burn_in: int = 100,
-        transform_samples: int = 100,
+        transform_draws: int = 100,
         n_jobs: int | None = None,
         random_state: Any = None,
         verbose: int = 0,
@@ -233,17 +233,17 @@ class PGBN(NetworkTransformer):
         self.depth = depth
         self.eta = eta
         self.burn_in = burn_in
-        self.collect = collect
+        self.sweeps = sweeps
         self.link = link
-        self.layer1 = layer1
+        self.sampler = sampler
         self.min_width = min_width
         self.priors = priors
         self.keep_draws = keep_draws
-        self.merge_twins = merge_twins
+        self.merge_duplicates = merge_duplicates
         self.layer = layer
         self.output = output
         self.transform_burn_in = transform_burn_in
-        self.transform_samples = transform_samples
+        self.transform_draws = transform_draws
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
@@ -270,8 +270,10 @@ class PGBN(NetworkTransformer):
             X = validate_documents(self, X, reset=not again)
             settings, networks, full = begin_fit(self, X, again)
             training = self._train(X, settings, networks)
-            if self.merge_twins and not isinstance(settings.max_width, int):
-                training = without_twins(training, lambda merged: self._sweep(X, merged, SWEEPS))
+            if self.merge_duplicates and not isinstance(settings.max_width, int):
+                training = without_duplicates(
+                    training, lambda merged: self._sweep(X, merged, SWEEPS)
+                )
             self._keep(replace(training, stopped=full) if full else training)
         report_training(self, X)
         return self
@@ -358,17 +360,17 @@ class PGBN(NetworkTransformer):
         else:
             X = validate_documents(self, X, reset=True)
         settings, _, _ = begin_fit(self, X.block(0) if isinstance(X, Corpus) else X)
-        if len(set(settings.burn_in)) > 1 or len(set(settings.collect)) > 1:
-            raise DataError("burn_in, collect: one number of steps, as all layers learn together")
-        burn_in, collect = settings.burn_in[0], settings.collect[0]
+        if len(set(settings.burn_in)) > 1 or len(set(settings.sweeps)) > 1:
+            raise DataError("burn_in, sweeps: one number of steps, as all layers learn together")
+        burn_in, sweeps = settings.burn_in[0], settings.sweeps[0]
         last: list[MinibatchEvent] = []
         network = train_minibatch(
             X, _widths(settings), eta=settings.eta, link=settings.link, priors=self.priors,
-            batch_size=self.batch_size, steps=burn_in + collect, collect=collect,
+            batch_size=self.batch_size, steps=burn_in + sweeps, average=sweeps,
             keep_draws=self.keep_draws, seed=settings.seed, threads=read_executor(self).workers,
             progress=bool(self.verbose), callback=last.append,
         )  # fmt: skip
-        self._keep(LayerwiseTraining((network,), f"{burn_in + collect} minibatches"))
+        self._keep(LayerwiseTraining((network,), f"{burn_in + sweeps} minibatches"))
         size = int(self.batch_size)
         self._arriving = Arriving(last[-1].learner, settings, size, X.shape[0])
 
@@ -405,8 +407,8 @@ class PGBN(NetworkTransformer):
     def _sweep(self, X: Any, merged: TrainedNetwork, sweeps: int) -> TrainedNetwork:
         """Some sweeps more, which keep the widths."""
         settings = Settings(
-            max(merged.widths), merged.depth, burn_in=1, collect=sweeps, link=merged.link,
-            seed=self._seed, layer1=self.layer1, min_width=self.min_width, start=merged,
+            max(merged.widths), merged.depth, burn_in=1, sweeps=sweeps, link=merged.link,
+            seed=self._seed, sampler=self.sampler, min_width=self.min_width, start=merged,
             keep_draws=min(self.keep_draws, sweeps),
         )  # fmt: skip
         trained: TrainedNetwork = self._train(X, settings, (merged,)).deepest
@@ -461,18 +463,18 @@ class PGBN(NetworkTransformer):
     # ---- scores ---------------------------------------------------------------------
 
     def perplexity(
-        self, X: Any, X_held: Any = None, fraction: float = 0.5, *, train: Any = None
+        self, X: Any, held_out: Any = None, fraction: float = 0.5, *, train: Any = None
     ) -> float:
-        """Per-word perplexity of ``X_held`` given θ from ``X``, or of the rest of each document of
-        X given ``fraction`` of its tokens (document completion). With ``train``, the documents
+        """Per-word perplexity of ``held_out`` given θ from ``X``, or of the rest of each document
+        of X given ``fraction`` of its tokens (document completion). With ``train``, the documents
         that it was fitted on, Φ learns from the seen tokens too: the chain continues over both, for
-        ``transform_burn_in`` and ``transform_samples`` sweeps. The estimator does not change."""
+        ``transform_burn_in`` and ``transform_draws`` sweeps. The estimator does not change."""
         X, settings = self._documents(X), self._chain()
         if train is not None:
             settings["train"] = validate_documents(self, train, reset=False, name="train")
-        if X_held is not None:
-            settings["held_out"] = validate_documents(self, X_held, reset=False, name="X_held")
-        named = nullcontext() if X_held is None else renaming("held_out", "X_held")
+        if held_out is not None:
+            settings["held_out"] = validate_documents(self, held_out, reset=False, name="held_out")
+        named = nullcontext() if held_out is None else renaming("held_out", "held_out")
         with named:
             held = evaluation.completion_perplexity(
                 self.training_.deepest, X, fraction=fraction, **settings
@@ -767,13 +769,13 @@ class PFA(PGBN):
         *,
         eta: float = 0.05,
         burn_in: int = 300,
-        collect: int = 200,
+        sweeps: int = 200,
         link: str = "auto",
-        layer1: str = "auto",
+        sampler: str = "auto",
         priors: Priors | None = None,
         keep_draws: int = 0,
         transform_burn_in: int = 100,
-        transform_samples: int = 100,
+        transform_draws: int = 100,
         n_jobs: int | None = None,
         random_state: Any = None,
         verbose: int = 0,
@@ -783,13 +785,13 @@ class PFA(PGBN):
         self.width = width
         self.eta = eta
         self.burn_in = burn_in
-        self.collect = collect
+        self.sweeps = sweeps
         self.link = link
-        self.layer1 = layer1
+        self.sampler = sampler
         self.priors = priors
         self.keep_draws = keep_draws
         self.transform_burn_in = transform_burn_in
-        self.transform_samples = transform_samples
+        self.transform_draws = transform_draws
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
@@ -797,7 +799,7 @@ class PFA(PGBN):
         self.executor = executor
 
     depth: int | None = 1
-    merge_twins = False
+    merge_duplicates = False
     learning = "gibbs"
     batch_size = 512
     min_width = 4

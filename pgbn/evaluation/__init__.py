@@ -12,7 +12,7 @@ from pgbn.evaluation.generation import (
 from pgbn.evaluation.held_out import HeldOut
 from pgbn.evaluation.layer_quality import (
     LayerQuality,
-    Twins,
+    SimilarTopics,
     coherence,
     diversity,
     layer_quality,
@@ -43,9 +43,9 @@ __all__ = [
     "GroupShares",
     "HeldOut",
     "LayerQuality",
+    "SimilarTopics",
     "SyntheticDocuments",
     "Topic",
-    "Twins",
     "all_topics_graph",
     "coherence",
     "completion_perplexity",

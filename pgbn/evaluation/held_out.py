@@ -4,7 +4,7 @@ by="tokens": tokens of each row are held out, and predicted by their share of th
 
     f_v = Σ_s λ^s_v / Σ_s Σ_v λ^s_v,       perplexity = exp(−Σ y_v ln f_v / y_·)
 
-a ratio of sums over samples s (Zhou & Carin 2015, eq. 34). by="cells": cells are held out, masked
+a ratio of sums over draws s (Zhou & Carin 2015, eq. 34). by="cells": cells are held out, masked
 in the data of the chain, and
 
     perplexity = exp(−mean of ln p(x_i)),       p(x_i) = 1/S Σ_s p(x_i | λ^s)
@@ -15,7 +15,7 @@ by="rows": rows are held out, and no chain has seen them. Their own latent value
     perplexity = exp(−mean of ln p(x_j) / V),       p(x_j) = 1/S Σ_s p̂(x_j | shared nodes)
 
 Instead of sampled values, λ^s may be the mean of the rate given the counts of the sweep, and p(x_i
-| λ^s) its mean: it has the same limit and needs fewer samples (Rao–Blackwell;
+| λ^s) its mean: it has the same limit and needs fewer draws (Rao–Blackwell;
 docs/howto/criticism.md has figures). For cells this is exact if the rate is μ + Σ_k w_k θ_k with θ
 a gamma node. Then x is the sum of a Poisson count and negative binomials, given the counts, w and
 μ.
@@ -93,14 +93,14 @@ def log_negative_binomials(
 
 
 class HeldOut:
-    """An accumulator over samples: `add_chain` while a chain runs, `add_draws`, or `add`; then
+    """An accumulator over draws: `add_chain` while a chain runs, `add_draws`, or `add`; then
     `perplexity`.
 
     ``held_out`` are the held-out tokens, an array as the data of ``node``, such as ``net["x"]``;
     the default are the counts of a belief network. For ``by="cells"`` it is a masked array in which
     all cells but the held-out ones are masked. For ``by="rows"`` it is the data of new rows, along
     the first dim of the node, such as ``{"x": new, "author": numbers}`` if rows refer to categories
-    by number. Samples from before and after a prune belong to different models: call `reset` in
+    by number. DrawCount from before and after a prune belong to different models: call `reset` in
     between.
     """
 
@@ -135,8 +135,8 @@ class HeldOut:
         self.reset()
 
     def reset(self) -> None:
-        """Forget all samples."""
-        self.samples = 0
+        """Forget all draws."""
+        self.draws = 0
         self._sizes: dict[str, int] = {}
         cells = self.cells
         self._rates, self._totals = np.zeros(cells.values.size), np.zeros(cells.rows)
@@ -186,11 +186,11 @@ class HeldOut:
 
     def _check_sizes(self, sizes: Mapping[str, int]) -> None:
         """Reject a sample of a network of other widths."""
-        if not self.samples:
+        if not self.draws:
             self._sizes = dict(sizes)
         if self._sizes != sizes:
             raise DataError(
-                f"HeldOut: a sample of {sizes} after {self.samples} of {self._sizes}: they belong "
+                f"HeldOut: a sample of {sizes} after {self.draws} of {self._sizes}: they belong "
                 "to different models (a prune in between?); call reset() first"
             )
 
@@ -198,7 +198,7 @@ class HeldOut:
         self._last = rates, totals
         self._rates = self._rates + rates
         self._totals = self._totals + totals
-        self.samples += 1
+        self.draws += 1
 
     def add_chain(self, chain: Chain, means: bool = False) -> None:
         """Add the current sample of a chain; with ``means``, its means given the counts instead of
@@ -244,8 +244,8 @@ class HeldOut:
             self._add_logs(self._mixture(program, gamma))
             return
         chain.refresh((reads | (factors - set(names))) & set(chain.network.latent))
-        if chain.sampler is not None:
-            chain.sampler.show()
+        if chain.first_layer is not None:
+            chain.first_layer.show()
         with ConditionalMeans(program, names).in_place():
             self._add(program)
 
@@ -335,7 +335,7 @@ class HeldOut:
 
     def _add_logs(self, logs: Matrix) -> None:
         self._logs = np.logaddexp(self._logs, logs)
-        self.samples += 1
+        self.draws += 1
 
     def perplexity(self) -> float:
         """The perplexity of all held-out tokens, cells or rows."""
@@ -361,13 +361,13 @@ class HeldOut:
         self, rates: Matrix | None = None, totals: Matrix | None = None
     ) -> tuple[Matrix, Matrix]:
         """The log of each probability, and its weight in the mean."""
-        if not self.samples:
-            raise DataError("HeldOut: no samples yet: call add_chain(), add_draws() or add() first")
+        if not self.draws:
+            raise DataError("HeldOut: no draws yet: call add_chain(), add_draws() or add() first")
         if self.by == "rows":
-            logs = (self._logs - np.log(self.samples)) / prod(self.cells.shape[1:])
+            logs = (self._logs - np.log(self.draws)) / prod(self.cells.shape[1:])
             return logs, np.ones(logs.size)
         if self.by == "cells":
-            logs = self._logs - np.log(self.samples)
+            logs = self._logs - np.log(self.draws)
             return np.maximum(logs, np.log(_FLOOR)), np.ones(logs.size)
         rates = self._rates if rates is None else rates
         totals = np.repeat(self._totals if totals is None else totals, np.diff(self.cells.indptr))

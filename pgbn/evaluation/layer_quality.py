@@ -1,6 +1,6 @@
 """The readability of layers: duplicate topics, diversity, effective widths and coherence.
 
-Two topics of a layer are duplicates (``twins`` in the code) if they share six of their ten leading
+Two topics of a layer are duplicates if they share six of their ten leading
 words. A layer with many duplicate topics says the same thing several times. The effective width of
 a layer is
 
@@ -44,7 +44,7 @@ TOP, SHARED = 10, 6
 
 
 @dataclass(frozen=True)
-class Twins:
+class SimilarTopics:
     """Two topics of a layer and how many of their leading words they ``shared``."""
 
     layer: int
@@ -60,19 +60,19 @@ class Twins:
 @dataclass(frozen=True)
 class LayerQuality:
     """How a layer reads: its ``width``, its ``effective`` width, the number of its topics that have
-    a duplicate (``twins``), and the ``diversity`` of the leading words, distinct ones / all."""
+    a duplicate, ``duplicates``, and the ``diversity`` of the leading words, distinct / all."""
 
     layer: int
     width: int
     effective: float
-    twins: int
+    duplicates: int
     diversity: float
 
     def __str__(self) -> str:
         return (
             f"layer {self.layer}: {self.width} topic{'' if self.width == 1 else 's'}, effectively "
             f"{self.effective:.0f}; "
-            f"{self.twins} have a duplicate, diversity {self.diversity:.2f}"
+            f"{self.duplicates} have a duplicate, diversity {self.diversity:.2f}"
         )
 
 
@@ -96,7 +96,7 @@ def similar_topics(
     shared: int = SHARED,
     top: int = TOP,
     relevance: float | None = None,
-) -> list[Twins]:
+) -> list[SimilarTopics]:
     """Pairs of topics of a layer that share at least ``shared`` of their ``top`` leading words
     (ranked as in `topics`), the most similar first."""
     model = trained_network(model)
@@ -108,7 +108,7 @@ def similar_topics(
     pairs = np.argwhere(common >= shared)
     pairs = pairs[np.argsort(-common[pairs[:, 0], pairs[:, 1]], kind="stable")]
     return [
-        Twins(layer, int(k), int(l), int(common[k, l]),
+        SimilarTopics(layer, int(k), int(l), int(common[k, l]),
               tuple(int(v) for v in leading[k] if v in leading[l]))
         for k, l in pairs
     ]  # fmt: skip
@@ -125,17 +125,19 @@ def layer_quality(
     for layer in [check_layer(model, t, "layers") for t in chosen]:
         leading = leading_words(model, layer, TOP, relevance)
         effective = effective_width(topic_weights(model, layer))
-        found.append(LayerQuality(layer, len(leading), effective, *twins_and_diversity(leading)))
+        found.append(
+            LayerQuality(layer, len(leading), effective, *duplicates_and_diversity(leading))
+        )
     return found
 
 
-def twins_and_diversity(leading: NDArray[np.int64]) -> tuple[int, float]:
+def duplicates_and_diversity(leading: NDArray[np.int64]) -> tuple[int, float]:
     """The number of topics with a duplicate, and distinct words / all, from leading words (K,
     top)."""
     common = shared_words(leading)
     np.fill_diagonal(common, 0)
-    twins = int((common >= min(SHARED, leading.shape[1])).any(axis=1).sum())
-    return twins, float(np.unique(leading).size / leading.size)
+    duplicates = int((common >= min(SHARED, leading.shape[1])).any(axis=1).sum())
+    return duplicates, float(np.unique(leading).size / leading.size)
 
 
 # ---- merging duplicate topics -------------------------------------------------------------------
@@ -152,28 +154,28 @@ ROUNDS = 3
 SWEEPS = 50  # after each merging
 
 
-def merge_twins(model: TrainedNetwork) -> TrainedNetwork | None:
+def merge_duplicates(model: TrainedNetwork) -> TrainedNetwork | None:
     """The network with the duplicate topics of each layer above the first merged. None if there are
     no duplicates, or if hardly a topic would remain."""
     merged = model
     if model.vocabulary_size < LEAST_TERMS:
         return None
     for layer in range(2, model.depth + 1):
-        twins = similar_topics(merged, layer)
-        groups = read_groups(twins, merged.widths[layer - 1], layer)
-        if twins and groups.max() + 1 >= LEAST_TOPICS:
-            merged = merge_topics(merged, twins, layer)
+        duplicates = similar_topics(merged, layer)
+        groups = read_groups(duplicates, merged.widths[layer - 1], layer)
+        if duplicates and groups.max() + 1 >= LEAST_TOPICS:
+            merged = merge_topics(merged, duplicates, layer)
     return None if merged is model else merged
 
 
-def without_twins(
+def without_duplicates(
     training: LayerwiseTraining, train: Callable[[TrainedNetwork], TrainedNetwork]
 ) -> LayerwiseTraining:
     """The training with its deepest network merged and trained further by ``train``, until it has
     no duplicate topics above the first layer; at most three times."""
     before, reason = training.widths, training.stopped
     for _ in range(ROUNDS):
-        merged = merge_twins(training.deepest)
+        merged = merge_duplicates(training.deepest)
         if merged is None:
             break
         networks = (*training.networks[:-1], train(merged))
@@ -181,7 +183,7 @@ def without_twins(
     if training.widths == before:
         return training
     shown = " to ".join("-".join(map(str, widths)) for widths in (before, training.widths))
-    return replace(training, stopped=f"{reason}; twins were merged, {shown}")
+    return replace(training, stopped=f"{reason}; duplicates were merged, {shown}")
 
 
 # ---- advice: what to check before trusting the layers of a training -----------------------------
@@ -206,7 +208,7 @@ _LEAST_TOPICS = 6  # of fewer, one may well lead in a third of all documents
 _LEAD = 1 / 3
 _DOCUMENTS = 1 / 3  # topics for each document
 _SIGMAS, _BELOW = 4.0, 2.5
-_TWINS = 0.1  # of the topics of a layer
+_DUPLICATES = 0.1  # of the topics of a layer
 _FEWER = "a smaller max_width, one number for each layer, leaves fewer"
 
 _FEWER_BELOW = (
@@ -320,10 +322,10 @@ def _twins(network: TrainedNetwork) -> list[str]:
     if network.vocabulary_size < LEAST_TERMS:
         return []
     return [
-        f"layer {each.layer}: {each.twins} of {each.width} topics share six of their ten leading "
-        f"words with another one; {_FEWER if each.layer > 1 else _FEWER_BELOW}"
+        f"layer {each.layer}: {each.duplicates} of {each.width} topics share six of their ten "
+        f"leading words with another one; {_FEWER if each.layer > 1 else _FEWER_BELOW}"
         for each in layer_quality(network)
-        if each.twins > _TWINS * each.width
+        if each.duplicates > _DUPLICATES * each.width
     ]
 
 

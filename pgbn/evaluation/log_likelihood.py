@@ -219,7 +219,7 @@ def log_joint(draws: Draws) -> NDArray[np.float64]:
     sizes = complete_sizes(network, draws.sizes, {})
     free = set(network.free)
     received = [
-        name for name in network.held if free.intersection(network.graph.predecessors(name))
+        name for name in network.given if free.intersection(network.graph.predecessors(name))
     ]
     said = [name for name in network.nodes if name in {*free, *draws.data, *received}]
     program = Program(network, draws.data, sizes)
@@ -302,7 +302,7 @@ def row_log_likelihood(
         row_coords(network, known, draws, plate)
     elif any(each not in cells for each in network.observed):
         network = row_network(network, plate, cells)
-    needed = network.held if data is not None else network.latent
+    needed = network.given if data is not None else network.latent
     missing = [each for each in needed if each not in draws.values]
     if missing:
         raise DataError(
@@ -366,10 +366,10 @@ class _Local:
     ) -> None:
         self.new, self.settle = new, SETTLE
         self.network, self.plate, self.particles = network, plate, particles
-        drawn = network.held if new else network.latent
+        drawn = network.given if new else network.latent
         self.values = {name: draws.values[name] for name in drawn}
         held, first = ({name: self.values[name][0, 0] for name in names if name in self.values}
-                       for names in (network.held, network.free))  # fmt: skip
+                       for names in (network.given, network.free))  # fmt: skip
         self.program: Program = Chain.of_data(
             network, data, seed, 0, first, "composed", threads, None, held or None
         ).program

@@ -35,7 +35,7 @@ from pgbn.zoo.links import COUNTS, get_link
 # together (`pgbn.Chain.append`), and each sweep is one of the Gibbs sampler of both.
 
 
-_APART = 5  # sweeps between samples
+_APART = 5  # sweeps between draws
 _CELLS = 2**18  # cells of documents × terms that are dense at a time
 
 
@@ -59,22 +59,22 @@ def read_training_documents(model: TrainedNetwork, train: Any) -> Cells:
     return cells
 
 
-def joint_samples(
+def joint_draws(
     model: TrainedNetwork,
     train: Cells,
     seen: Any,
     burn_in: int,
-    samples: int,
+    draws: int,
     seed: int,
     threads: int | None,
 ) -> Iterator[tuple[NDArray[np.float64], NDArray[np.float64]]]:
-    """Φ^(1) and the new documents' θ^(1), each 5th of ``samples`` sweeps over all documents."""
+    """Φ^(1) and the new documents' θ^(1), each 5th of ``draws`` sweeps over all documents."""
     network = model.network()
     name = network.observed[0]
     chain = network.chain({name: train}, seed, model.sweeps, model.state, threads=threads)
     chain = chain.append({name: seen}, sweeps=10).sweep(burn_in)
     phi, theta = layers.phi(1), layers.theta(1)
-    for _ in range(-(-samples // _APART)):
+    for _ in range(-(-draws // _APART)):
         values = chain.sweep(_APART).select([phi, theta])
         yield values[phi], values[theta][train.rows :]
 
@@ -127,7 +127,7 @@ def completion_perplexity(
     *,
     fraction: float = 0.5,
     burn_in: int = 500,
-    samples: int = 500,
+    draws: int = 500,
     seed: int = 0,
     threads: int | None = None,
     train: Any | None = None,
@@ -135,14 +135,14 @@ def completion_perplexity(
     """Document completion: θ from one part of each new document, perplexity of the other part.
 
     Without ``held_out``, ``fraction`` of the tokens of X are seen and the rest is held out. In
-    both, columns beyond the vocabulary are dropped. With Φ fixed, the ratio of sums over samples
+    both, columns beyond the vocabulary are dropped. With Φ fixed, the ratio of sums over draws
     needs only the posterior means of θ^(1). If the model kept draws of Φ (``keep_draws`` of
     training), the sums are over these too: each has its own chains, with its share of the sweeps (a
     burn-in of at least 10).
 
     With ``train``, the documents that the model was trained on, Φ learns from the seen tokens too:
     the chain of the training continues over both together for ``burn_in`` sweeps, and every fifth
-    of ``samples`` more sweeps is a sample. This is the prediction of a joint run that starts where
+    of ``draws`` more sweeps is a sample. This is the prediction of a joint run that starts where
     training ended.
     """
     model = trained_network(model)
@@ -160,17 +160,17 @@ def completion_perplexity(
         if known.rows != seen.rows:
             raise DataError(f"held_out has {known.rows} documents, but X has {seen.rows}")
     burn_in = check_integer("burn_in", burn_in, 0)
-    samples = check_integer("samples", samples, 1)
+    draws = check_integer("draws", draws, 1)
     if before is not None:
-        for sample in joint_samples(model, before, seen, burn_in, samples, seed, threads):
+        for sample in joint_draws(model, before, seen, burn_in, draws, seed, threads):
             out.add(*sample)
         return out
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=".*no known term", category=PgbnWarning)
         networks = each_draw(model)
-        burn_in_each, samples_each = sweeps_each(burn_in, samples, len(networks))
+        burn_in_each, draws_each = sweeps_each(burn_in, draws, len(networks))
         for number, network in enumerate(networks):
-            found = infer(network, seen, layers=1, burn_in=burn_in_each, samples=samples_each,
+            found = infer(network, seen, layers=1, burn_in=burn_in_each, draws=draws_each,
                           seed=(seed + number) % 2**64, threads=threads)  # fmt: skip
             out.add(network.phi[0], found[layers.theta(1)])
     return out

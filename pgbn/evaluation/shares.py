@@ -85,7 +85,7 @@ def share_draws(
             if number:  # said once
                 warnings.simplefilter("ignore", PgbnWarning)
             found = infer(networks[number % len(networks)], X, layers=layer, burn_in=burn_in,
-                          samples=1, seed=(seed + number) % 2**64, threads=threads,
+                          draws=1, seed=(seed + number) % 2**64, threads=threads,
                           units=False)  # fmt: skip
         name = layers.theta(layer)
         mean, sd = found.proportions[name], found.proportions_sd[name]

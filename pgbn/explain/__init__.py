@@ -25,11 +25,11 @@ __all__ = ["Explanation", "augmented", "derivation", "explain", "explain_chain"]
 
 
 def explain(
-    network: Network, format: str = "text", layer1: str = "auto", brief: bool = False
+    network: Network, format: str = "text", sampler: str = "auto", brief: bool = False
 ) -> Explanation:
     """The model, its augmentation, every conditional in sweep order, and references."""
     _check_format(format)
-    return Explanation(derivation(network, layer1, brief), format)
+    return Explanation(derivation(network, sampler, brief), format)
 
 
 def explain_chain(chain: Chain, format: str = "text", brief: bool = False) -> Explanation:
@@ -45,9 +45,9 @@ def _check_format(format: str) -> None:
         raise NetworkError(f"explain(format={format!r}): format must be one of {allowed}.{hint}")
 
 
-def derivation(network: Network, layer1: str = "auto", brief: bool = False) -> list[Block]:
+def derivation(network: Network, sampler: str = "auto", brief: bool = False) -> list[Block]:
     """The explanation in blocks, before it is rendered in a format."""
-    return _derive(network, sampler_of(network, layer1), brief)
+    return _derive(network, sampler_of(network, sampler), brief)
 
 
 def _derive(network: Network, sampler: ExplainedSampler, brief: bool) -> list[Block]:
@@ -61,7 +61,7 @@ def _derive(network: Network, sampler: ExplainedSampler, brief: bool) -> list[Bl
     how = (
         ""
         if not sampler.patterns
-        else f" The first layer is drawn by the sampler {code(sampler.layer1)}."
+        else f" The first layer is drawn by the sampler {code(sampler.name)}."
     )
     return [
         title,

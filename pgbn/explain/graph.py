@@ -93,7 +93,7 @@ def _add_counts(
         chain = (node.name,) if polynomial.along is not None else ()
         handed_on[node.name, slot] = last[0]
         for parent in (*polynomial.names, *chain):
-            if parent not in notation.network.held:  # given nodes receive nothing
+            if parent not in notation.network.given:  # given nodes receive nothing
                 graph.add_edge(last[0], parent, relation="counts")
 
 

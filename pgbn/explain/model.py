@@ -69,8 +69,8 @@ def generative(notation: Notation) -> list[Block]:
         lines += odds_lines(notation, node)
         labels += [f"model {node.name}"] * (len(lines) - len(labels))
     chains = [node for node in notation.network if notation.along(node) is not None]
-    note: list[Block] = [] if not notation.network.held else [Paragraph(
-        f"Given: {', '.join(map(code, notation.network.held))}. "
+    note: list[Block] = [] if not notation.network.given else [Paragraph(
+        f"Given: {', '.join(map(code, notation.network.given))}. "
         "A given node has no step, is read as a constant and is never integrated out."
     )]  # fmt: skip
     if notation.network.left_out:

@@ -272,7 +272,7 @@ class Notation:
 
     def is_bare(self, node: Node) -> bool:
         """Whether a node is given and what stands in its slots is left out."""
-        return node.name in self.network.held and not self.network.above
+        return node.name in self.network.given and not self.network.above
 
     # ---- slots ------------------------------------------------------------------------
 

@@ -30,7 +30,7 @@ class ExplainedSampler:
     none of its own), the schedule that goes with it, the first layers, and the observed nodes
     that have missing cells."""
 
-    layer1: str
+    name: str
     schedule: Schedule
     patterns: tuple[Pattern, ...] = ()
     missing: frozenset[str] = frozenset()
@@ -44,17 +44,17 @@ class ExplainedSampler:
         return None
 
 
-def sampler_of(network: Network, layer1: str = "auto") -> ExplainedSampler:
-    """The sampler that `Network.chain` takes for ordinary counts, or the one named ``layer1``."""
+def sampler_of(network: Network, sampler: str = "auto") -> ExplainedSampler:
+    """The sampler that `Network.chain` takes for ordinary counts, or the one named ``sampler``."""
     known = ("auto", *sampler_names(), "composed")
-    if layer1 not in known:
-        allowed, hint = ", ".join(map(repr, known)), did_you_mean(str(layer1), known)
-        raise NetworkError(f"explain(layer1={layer1!r}): layer1 must be one of {allowed}.{hint}")
+    if sampler not in known:
+        allowed, hint = ", ".join(map(repr, known)), did_you_mean(str(sampler), known)
+        raise NetworkError(f"explain(sampler={sampler!r}): sampler must be one of {allowed}.{hint}")
     wiring = network.wiring
     patterns = find_patterns(wiring)
-    if isinstance(patterns, str) or layer1 == "composed":
-        return _composed(network, layer1, str(patterns))
-    kinds = automatic() if layer1 == "auto" else [sampler_named(layer1)]
+    if isinstance(patterns, str) or sampler == "composed":
+        return _composed(network, sampler, str(patterns))
+    kinds = automatic() if sampler == "auto" else [sampler_named(sampler)]
     reason = ""
     for kind in kinds:
         reason = unsupported(kind, wiring, patterns)
@@ -63,34 +63,34 @@ def sampler_of(network: Network, layer1: str = "auto") -> ExplainedSampler:
         try:
             return _by_sampler(network, kind.name, schedule_for(network, kind.name), patterns)
         except StaleReadError:  # the user's order needs more values than this sampler keeps
-            if layer1 != "auto":
+            if sampler != "auto":
                 raise
-    return _composed(network, layer1, reason)
+    return _composed(network, sampler, reason)
 
 
-def _composed(network: Network, layer1: str, reason: str) -> ExplainedSampler:
-    if layer1 not in ("auto", "blocked", "composed"):
+def _composed(network: Network, sampler: str, reason: str) -> ExplainedSampler:
+    if sampler not in ("auto", "blocked", "composed"):
         raise NetworkError(
-            f"explain(layer1={layer1!r}): this sampler is not available: {reason}; use "
-            "layer1='auto' or 'blocked'"
+            f"explain(sampler={sampler!r}): this sampler is not available: {reason}; use "
+            "sampler='auto' or 'blocked'"
         )
     return ExplainedSampler("composed", network.schedule)
 
 
 def _by_sampler(
     network: Network,
-    layer1: str,
+    sampler: str,
     schedule: Schedule,
     patterns: tuple[Pattern, ...],
     missing: frozenset[str] = frozenset(),
 ) -> ExplainedSampler:
     """A sampler that gives labels to tokens, or the one of a plain first layer. What others draw of
     a wider one is what the general rules say, and these are explained."""
-    sampler = ExplainedSampler(layer1, schedule, patterns, missing)
-    if any(sampler.labels(step) for step in schedule):
-        return sampler
+    found = ExplainedSampler(sampler, schedule, patterns, missing)
+    if any(found.labels(step) for step in schedule):
+        return found
     if not isinstance(plain_pattern(network.wiring), str):
-        return sampler
+        return found
     return ExplainedSampler("composed", network.schedule, (), missing)
 
 
@@ -100,6 +100,6 @@ def sampler_of_chain(chain: Chain) -> ExplainedSampler:
         name for name, cells in chain.program.cells.items() if cells.missing is not None
     )
     patterns = find_patterns(chain.network.wiring)
-    if chain.sampler is None or isinstance(patterns, str):
-        return ExplainedSampler(chain.layer1, chain.schedule, (), missing)
-    return _by_sampler(chain.network, chain.layer1, chain.schedule, patterns, missing)
+    if chain.first_layer is None or isinstance(patterns, str):
+        return ExplainedSampler(chain.sampler, chain.schedule, (), missing)
+    return _by_sampler(chain.network, chain.sampler, chain.schedule, patterns, missing)

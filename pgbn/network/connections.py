@@ -130,7 +130,7 @@ class Connections:
     - ``polynomials`` are the normal forms of all slots.
     - ``rules`` are the evidence rules of the slots that contain latent nodes.
     - ``sources`` are the senders of the evidence of every latent node.
-    - The latent nodes ``held`` have given values: they receive nothing, and slots read them as
+    - The latent nodes ``given`` have given values: they receive nothing, and slots read them as
       constants. Unless ``above``, the nodes in their own slots are omitted.
     - Nodes ``by_density`` are drawn by kernels from log densities, given their ``children``: they
       receive nothing.
@@ -140,10 +140,10 @@ class Connections:
     """
 
     def __init__(
-        self, nodes: dict[str, Node], held: Collection[str] = (), above: bool = True
+        self, nodes: dict[str, Node], given: Collection[str] = (), above: bool = True
     ) -> None:
-        self.nodes, self.held = nodes, frozenset(held)
-        known = frozenset[str]() if above else self.held
+        self.nodes, self.given = nodes, frozenset(given)
+        known = frozenset[str]() if above else self.given
         self.polynomials: dict[tuple[str, str], Polynomial] = {
             (node.name, slot): lower(node, slot)
             for node in nodes.values()
@@ -156,7 +156,7 @@ class Connections:
         self.sources: dict[str, list[Source]] = {
             node.name: []
             for node in nodes.values()
-            if isinstance(node, Latent) and node.name not in self.held
+            if isinstance(node, Latent) and node.name not in self.given
         }
         own = {name: kernel_of(nodes[name]) for name in self.sources}
         self.by_density = frozenset(n for n, rule in own.items() if rule and not rule.receives)
@@ -231,12 +231,12 @@ class Connections:
                 "one after another; remove the kernel, or make every row a node: "
                 f"{row}2 = {kind}('{row}2', …, {slot}={row}1), {row}3 = …"
             )
-        if not latent and (polynomial.along is None or node.name in self.held):
+        if not latent and (polynomial.along is None or node.name in self.given):
             return
         rule = None
         for parent in latent or (node,):
-            if node.name in self.held | self.uncollapsed:
-                found = find_value_rule(node, slot, parent, self.held)
+            if node.name in self.given | self.uncollapsed:
+                found = find_value_rule(node, slot, parent, self.given)
             else:
                 found = find_evidence(node, slot, parent)
             if rule is not None and found is not rule:
@@ -286,11 +286,11 @@ class Connections:
                 f"@pgbn.link_rule({kind}, ...)"
             )
         finite = isinstance(node, Latent) and node.finite  # its rows send each other nothing
-        known = rule.relation == "held" and isinstance(rule.exposure, (int, float))
+        known = rule.relation == "given" and isinstance(rule.exposure, (int, float))
         passed = callable(rule.exposure) or rule.drawn is not None or known
         chained = rule.is_random and (passed or finite)
         if polynomial.along is not None and not chained:
-            held = rule.relation == "held" and rule.exposure == "value"
+            given = rule.relation == "given" and rule.exposure == "value"
             row, kind = f"{node.name}_{polynomial.along}", type(node).__name__
             one = (
                 f". Here a row would receive the value of the next one, so each must be drawn "
@@ -301,7 +301,7 @@ class Connections:
                 f"{node.name}: {slot} holds a Shift, but the rule of {type(node).__name__} for "
                 f"{slot} cannot be passed from row to row; chains run through the shape of a "
                 "Gamma, the concentration of a Dirichlet or the rate of a RandomisedGamma"
-                f"{one if held else ''}"
+                f"{one if given else ''}"
             )
         if finite and polynomial.lags not in ((), (1,)):
             raise MissingRuleError(

@@ -105,9 +105,9 @@ class Network(NetworkMethods):
     Invariants: names are unique, the graph has no cycle, the dims fit, and every latent node
     has a conjugate update for the evidence that it receives.
 
-    ``sizes`` gives the sizes of dims; those of the data may be omitted. The latent nodes ``held``
+    ``sizes`` gives the sizes of dims; those of the data may be omitted. The latent nodes ``given``
     have values that are given when the network is run. They have no step, and the others are drawn
-    given them; see `holding`. ``indexes`` are the numbers of its categories; otherwise they are
+    given them; see `with_given`. ``indexes`` are the numbers of its categories; otherwise they are
     given with the data.
     """
 
@@ -116,7 +116,7 @@ class Network(NetworkMethods):
         *observed: Observed,
         sizes: Mapping[str, int] | None = None,
         order: Iterable[str] | None = None,
-        held: Iterable[str] = (),
+        given: Iterable[str] = (),
         above: bool = True,
         indexes: Mapping[str, Any] | None = None,
     ) -> None:
@@ -138,17 +138,17 @@ class Network(NetworkMethods):
                 f"Network(...): {len(self.declared)} nodes, but at most {MOST_NODES} are "
                 "supported; put nodes of one kind into one node with another dim"
             )
-        named = _check_held(self.declared, held)
+        named = _check_given(self.declared, given)
         kept = _collect(observed, () if above else named)
         self.nodes: dict[str, Node] = {n: v for n, v in self.declared.items() if n in kept}
         self.above = above or not named
         self.observed = [n.name for n in self.nodes.values() if isinstance(n, Observed)]
         self.latent = [n.name for n in self.nodes.values() if isinstance(n, Latent)]
-        self.held = tuple(name for name in self.latent if name in named)
+        self.given = tuple(name for name in self.latent if name in named)
         self.sizes = self._check_sizes({} if sizes is None else sizes)
         self.categories = find_categories(self.declared.values())
         self.indexes: Indexes = declared_indexes(self.categories, indexes or {})
-        self.wiring = Wiring(self.nodes, self.held, self.above)
+        self.wiring = Wiring(self.nodes, self.given, self.above)
         for every in self.nodes.values():
             check_methods(every)
         if order is not None and (isinstance(order, str) or not np.iterable(order)):
@@ -171,7 +171,7 @@ class Network(NetworkMethods):
     @property
     def free(self) -> list[str]:
         """The names of the latent nodes that are drawn: those that are not given."""
-        return [name for name in self.latent if name not in self.held]
+        return [name for name in self.latent if name not in self.given]
 
     @property
     def left_out(self) -> tuple[str, ...]:
@@ -190,7 +190,7 @@ class Network(NetworkMethods):
 
     def role(self, name: str) -> str:
         """The role of a node in this network: "observed", "given" or "latent"."""
-        if self[name].name in self.held:
+        if self[name].name in self.given:
             return "given"
         return "observed" if name in self.observed else "latent"
 
@@ -237,7 +237,7 @@ class Network(NetworkMethods):
             raise NetworkError(f"revise={revise!r:.60}: give a function of (wiring, step), or None")
         steps = steps_of(self.wiring, revise)
         return Schedule(
-            derive(steps) if self.order is None else reorder(steps, self.order), self.held
+            derive(steps) if self.order is None else reorder(steps, self.order), self.given
         )
 
     def with_order(self, order: Iterable[str]) -> Network:
@@ -255,11 +255,11 @@ class Network(NetworkMethods):
         """The same network with the numbers of some of its categories: ``author=[0, 0, 3, 1]``."""
         return self._with(indexes={**self.indexes, **indexes})
 
-    def holding(self, *names: str, above: bool = True) -> Network:
+    def with_given(self, *names: str, above: bool = True) -> Network:
         """The same network with more latent nodes given, at values that are passed when it is run.
 
         ``net.chain(data, given={"phi": …})`` is short for
-        ``net.holding("phi").chain(data, given={"phi": …})``.
+        ``net.with_given("phi").chain(data, given={"phi": …})``.
 
         A given node has no step and is read as a constant. It cannot be integrated out: a network
         that needs this is rejected at once. The nodes in its slots receive its value as evidence.
@@ -269,17 +269,19 @@ class Network(NetworkMethods):
         """
         for name in names:
             if not isinstance(name, str):
-                raise NetworkError(f"holding: {name!r:.60} is not a name; give names one by one")
-        held = dict.fromkeys((*self.held, *names))
+                raise NetworkError(f"with_given: {name!r:.60} is not a name; give names one by one")
+        given = dict.fromkeys((*self.given, *names))
         if self.order is None:
-            return self._with(held=held, above=above)
-        steps = self._with(held=held, above=above, order=None).schedule.names
-        return self._with(held=held, above=above, order=[n for n in self.order if n in steps])
+            return self._with(given=given, above=above)
+        steps = self._with(given=given, above=above, order=None).schedule.names
+        return self._with(given=given, above=above, order=[n for n in self.order if n in steps])
 
     def _with(self, **changes: Any) -> Network:
         """The same network with some arguments changed."""
         observed = [node for node in self.nodes.values() if isinstance(node, Observed)]
-        now = {name: getattr(self, name) for name in ("sizes", "order", "held", "above", "indexes")}
+        now = {
+            name: getattr(self, name) for name in ("sizes", "order", "given", "above", "indexes")
+        }
         return Network(*observed, **(now | changes))
 
     # ---- files ------------------------------------------------------------------------
@@ -314,9 +316,9 @@ def check_size(dim: str, size: Any, below: int | None = None) -> int:
     return int(size)
 
 
-def _check_held(nodes: Mapping[str, Node], held: Iterable[str]) -> set[str]:
+def _check_given(nodes: Mapping[str, Node], given: Iterable[str]) -> set[str]:
     """The names of latent nodes, as a set."""
-    names = [held] if isinstance(held, str) or not np.iterable(held) else list(held)
+    names = [given] if isinstance(given, str) or not np.iterable(given) else list(given)
     latent = [node.name for node in nodes.values() if isinstance(node, Latent)]
     for name in names:
         if name not in nodes:

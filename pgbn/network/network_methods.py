@@ -81,7 +81,7 @@ class NetworkMethods:
         seed: int = 0,
         chain: int = 0,
         init: Mapping[str, Any] | None = None,
-        layer1: str = "auto",
+        sampler: str = "auto",
         threads: int | None = None,
         executor: Executor | None = None,
         given: Mapping[str, Any] | Draws | None = None,
@@ -89,7 +89,7 @@ class NetworkMethods:
         """A Markov chain at its beginning: `Chain.sweep` runs it.
 
         ``init`` gives latent nodes their first values; the others are drawn from the prior.
-        ``chain`` numbers the chains with the same ``seed``. ``layer1`` says how the counts of the
+        ``chain`` numbers the chains with the same ``seed``. ``sampler`` says how the counts of the
         first layer φ·θ are drawn. All samplers are exact:
 
         - "blocked": given φ and θ, cell by cell;
@@ -104,7 +104,7 @@ class NetworkMethods:
         ``executor`` runs the work instead of threads, see `pgbn.samplers.Executor`.
 
         ``given`` fixes latent nodes at values, as if they were data: ``{"phi": topics}``. The chain
-        is that of `holding`: it draws the others from their posterior given these values, which
+        is that of `with_given`: it draws the others from their posterior given these values, which
         have no step. An array with the dims (draw, …) or (chain, draw, …), as `Draws` has them,
         contains n draws, which are used one after another: sweep s uses number (s − 1) mod n. The
         target of the other nodes then changes in every sweep; `infer` runs several sweeps for each.
@@ -112,7 +112,7 @@ class NetworkMethods:
         from pgbn.engine.run.chain import Chain
 
         return Chain.of_data(
-            self._network, data, seed, chain, init, layer1, threads, executor, given
+            self._network, data, seed, chain, init, sampler, threads, executor, given
         )
 
     def sample(
@@ -125,7 +125,7 @@ class NetworkMethods:
         seed: int = 0,
         keep: Iterable[str] | Mapping[str, Any] | None = None,
         progress: bool = True,
-        layer1: str = "auto",
+        sampler: str = "auto",
         threads: int | None = None,
         callback: Callback | None = None,
         executor: Executor | None = None,
@@ -157,7 +157,7 @@ class NetworkMethods:
 
         ``engine="reference"`` draws from the same law in plain numpy (`pgbn.reference`), for small
         data and without numba. It shows no progress, and its random numbers are different.
-        ``save``, ``executor``, ``threads``, ``parallel``, ``callback`` and ``layer1`` are rejected
+        ``save``, ``executor``, ``threads``, ``parallel``, ``callback`` and ``sampler`` are rejected
         with it.
         """
         if engine != "fast":
@@ -165,14 +165,14 @@ class NetworkMethods:
 
             check_engine(engine, save=save, executor=executor, threads=threads,
                          parallel=None if parallel == 1 else parallel, callback=callback,
-                         layer1=None if layer1 == "auto" else layer1)  # fmt: skip
+                         sampler=None if sampler == "auto" else sampler)  # fmt: skip
             return sample_reference(
                 self._network, data, burn_in, draws, thin, chains, seed, keep, given, coords
             )
         from pgbn.engine.run.sampling import sample
 
         return sample(
-            self._network, data, burn_in, draws, thin, chains, seed, keep, progress, layer1,
+            self._network, data, burn_in, draws, thin, chains, seed, keep, progress, sampler,
             threads, callback, executor, given, coords, parallel, save, minutes,
         )  # fmt: skip
 
@@ -183,7 +183,7 @@ class NetworkMethods:
         given: Mapping[str, Any] | Draws,
         rows: str | None = None,
         burn_in: Sweeps = 200,
-        samples: Count = 200,
+        draws: Count = 200,
         seed: Seed = 0,
         nodes: Iterable[str] | None = None,
         quantiles: Iterable[float] = (),
@@ -200,7 +200,7 @@ class NetworkMethods:
 
         ``given`` has the values of the nodes without the plate: posterior means, one draw, or many
         draws (a dict of arrays, or `Draws`). Many draws carry their uncertainty into the result.
-        Each of n draws serves for its share of the ``samples``, after ``burn_in`` sweeps given the
+        Each of n draws serves for its share of the ``draws``, after ``burn_in`` sweeps given the
         first and burn_in / n given each further one. Nodes that matter only through given nodes are
         omitted. An observed node without ``data`` is omitted too, and `NewRows.to_draws` predicts
         it. Values in ``given`` of nodes with the plate belong to other rows, and are not read.
@@ -219,7 +219,7 @@ class NetworkMethods:
         """
         from pgbn.engine.rows.infer import infer_rows
 
-        return infer_rows(self._network, data, given, rows, burn_in, samples, seed, nodes,
+        return infer_rows(self._network, data, given, rows, burn_in, draws, seed, nodes,
                           quantiles, keep, threads, executor, kernels, proportions)  # fmt: skip
 
     @validated
@@ -238,17 +238,17 @@ class NetworkMethods:
         return forecast_network(self._network, draws, steps, seed)
 
     def explain(
-        self, format: str = "text", layer1: str = "auto", brief: bool = False
+        self, format: str = "text", sampler: str = "auto", brief: bool = False
     ) -> Explanation:
         """The model, its augmentation, every conditional: "text", "markdown", "latex" or "html".
 
-        ``layer1`` is the sampler of the first layer that is explained, as in `chain`; "auto" is
+        ``sampler`` is the sampler of the first layer that is explained, as in `chain`; "auto" is
         the one that a chain uses for ordinary counts (`Chain.explain` looks at the data). ``brief``
         gives the model and the sweep alone, without proofs. Notebooks show the formulas.
         """
         from pgbn.explain import explain
 
-        return explain(self._network, format, layer1, brief)
+        return explain(self._network, format, sampler, brief)
 
     def augmented(self) -> nx.DiGraph:
         """The graph with the drawn counts as separate nodes."""
@@ -278,11 +278,11 @@ class NetworkMethods:
 
         return animate(self._network, data, order, seed, sweeps)
 
-    def schedule_for(self, layer1: str) -> Schedule:
+    def schedule_for(self, sampler: str) -> Schedule:
         """The schedule with a sampler of the first layer (see `chain`)."""
         from pgbn.engine.first_layer.choice import schedule_for
 
-        return schedule_for(self._network, layer1)
+        return schedule_for(self._network, sampler)
 
     @property
     def _network(self) -> Network:

@@ -35,8 +35,8 @@ def network_json(network: Network, indent: int | None = 2) -> str:
     if not isinstance(indent, Integral | str | None):
         raise DataError(f"indent={indent!r:.60}: give a number of spaces, or None for one line")
     given: dict[str, Any] = {}
-    if network.held:
-        given |= {"held": network.held, "above": network.above}
+    if network.given:
+        given |= {"given": network.given, "above": network.above}
     if network.indexes:
         given["indexes"] = {name: array.tolist() for name, array in network.indexes.items()}
     return json.dumps(
@@ -147,15 +147,15 @@ def network_from_json(text: str) -> Network:
     for key in ("sizes", "indexes"):
         if not isinstance(document.get(key, {}), dict):
             raise NetworkError(f"not a network: {key!r} must be an object")
-    held = document.get("held", [])
-    if not isinstance(held, list) or not all(isinstance(name, str) for name in held):
-        raise NetworkError("not a network: 'held' must be a list of names")
+    given = document.get("given", document.get("held", []))  # "held" in older files
+    if not isinstance(given, list) or not all(isinstance(name, str) for name in given):
+        raise NetworkError("not a network: 'given' must be a list of names")
     reader = _Reader(entries)
     try:
         nodes = [reader.node(entry["name"], "the list") for entry in entries]
         observed = [node for node in nodes if isinstance(node, Observed)]
         network = Network(*observed, sizes=document.get("sizes", {}), order=document.get("order"),
-                          held=held, above=bool(document.get("above", True)),
+                          given=given, above=bool(document.get("above", True)),
                           indexes=document.get("indexes"))  # fmt: skip
     except RecursionError:
         raise NetworkError("not a network: its expressions are nested too deeply") from None

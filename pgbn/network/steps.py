@@ -180,7 +180,7 @@ def steps_of(wiring: Wiring, revise: Revise | None = None) -> dict[str, Step]:
     if revise is not None:
         steps = [revise(wiring, step) for step in steps]
     for number, step in enumerate(steps):  # a given value is a constant, and never stale
-        changing = frozenset(read for read in step.reads if read.name not in wiring.held)
+        changing = frozenset(read for read in step.reads if read.name not in wiring.given)
         steps[number] = replace(step, plates=plates_of(wiring, step), reads=changing)
     read = {r.name for step in steps for r in step.reads if r.name != step.node or step.upward}
     return {step.name: replace(step, on_demand=_is_unread(step, read)) for step in steps}

@@ -144,19 +144,19 @@ def coupled_dims(connections: Connections, node: Node) -> tuple[str, ...]:
 class Wiring:
     """The static analysis of a network; ``nodes`` in topological order, parents first.
 
-    The nodes ``held`` have given values, see `Connections`. Nodes ``completed`` sum to one over a
+    The nodes ``given`` have given values, see `Connections`. Nodes ``completed`` sum to one over a
     dim along which their exposure q varies. They are drawn given pseudo-counts that raise it to its
     maximum, y_v ~ Pois((q̄ − q_v) φ_v). The pseudo-counts are then discarded. Such a draw reads the
     node's own value and all parts of the exposure.
     """
 
     def __init__(
-        self, nodes: dict[str, Node], held: Collection[str] = (), above: bool = True
+        self, nodes: dict[str, Node], given: Collection[str] = (), above: bool = True
     ) -> None:
-        self.connections = Connections(nodes, held, above)
+        self.connections = Connections(nodes, given, above)
         self.exposures = Exposures(self.connections)
         self.reads = Reads(self.connections, self.exposures)
-        self.nodes, self.held = nodes, self.connections.held
+        self.nodes, self.given = nodes, self.connections.given
         self.polynomials, self.rules = self.connections.polynomials, self.connections.rules
         self.sources = self.connections.sources
         for name in self.sources:
@@ -286,7 +286,7 @@ class Wiring:
 
         A given value is checked when it is passed."""
         node = self.nodes[name]
-        if name in self.held:
+        if name in self.given:
             return node.has_zeros
         return node.has_zeros or any(not self.is_positive(node, slot) for slot in node.zero_with)
 

@@ -80,7 +80,7 @@ class LogitBernoulli(_Gate):
 evidence_rule(
     Bernoulli,
     "probability",
-    relation="held",
+    relation="given",
     kind="probability",
     count="value",
     exposure=lambda value: 1.0 - value,
@@ -123,7 +123,7 @@ def _log_probability(drawn: Evidence, logit: Array) -> Array:
 @evidence_rule(
     LogitBernoulli,
     "logit",
-    relation="held",
+    relation="given",
     kind=QUADRATIC,
     drawn=lambda node: node.axes,
     log_probability=_log_probability,

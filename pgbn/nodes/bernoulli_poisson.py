@@ -62,7 +62,7 @@ def draws_ones(node: Node) -> bool:
 evidence_rule(
     BernoulliPoisson,
     "rate",
-    relation="held",
+    relation="given",
     count="count",
     exposure=1.0,
     equation=r"(n,\ 1)",

@@ -66,7 +66,7 @@ class Categorical(Latent):
 evidence_rule(
     Categorical,
     "probability",
-    relation="held",
+    relation="given",
     count="value",
     integer=True,
     exposure=0.0,

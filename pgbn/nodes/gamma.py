@@ -76,7 +76,7 @@ def tables_of_gamma(stream: Stream, count: Array, shape: Array) -> Array:
 evidence_rule(
     Gamma,
     "rate",
-    relation="held",
+    relation="given",
     count="shape",
     exposure="value",
     equation=r"(a,\ \theta)",

@@ -55,7 +55,7 @@ class HiddenPoisson(Latent):
 evidence_rule(
     HiddenPoisson,
     "rate",
-    relation="held",
+    relation="given",
     count="value",
     integer=True,
     exposure=1.0,

@@ -84,7 +84,7 @@ counts_are_data(Multinomial, "probability")
 evidence_rule(
     Multinomial,
     "probability",
-    relation="held",
+    relation="given",
     count="count",
     exposure=0.0,
     normalised=True,

@@ -107,7 +107,7 @@ for _node in (Normal, ObservedNormal):
     evidence_rule(
         _node,
         "mean",
-        relation="held",
+        relation="given",
         kind=QUADRATIC,
         exposure="precision",
         equation=r"e^{\tau x \psi - \tau \psi^2 / 2}",
@@ -116,7 +116,7 @@ for _node in (Normal, ObservedNormal):
     evidence_rule(
         _node,
         "precision",
-        relation="held",
+        relation="given",
         exposure=lambda value, mean: 0.5 * (value - mean) ** 2,
         equation=r"(\tfrac{1}{2},\ \tfrac{1}{2} (x - \mu)^2)",
         reference="gamma–normal conjugacy in the precision",
@@ -140,7 +140,7 @@ def _joint(stream: Stream, count: Array, exposure: Array, mean: Array, precision
 evidence_rule(
     LogNormal,
     "mean",
-    relation="held",
+    relation="given",
     kind=QUADRATIC,
     exposure="precision",
     equation=r"e^{\tau \psi \ln a - \tau \psi^2 / 2}",
@@ -150,7 +150,7 @@ evidence_rule(
 evidence_rule(
     LogNormal,
     "precision",
-    relation="held",
+    relation="given",
     exposure=lambda value, mean: 0.5 * (log_of(value) - mean) ** 2,
     equation=r"(\tfrac{1}{2},\ \tfrac{1}{2} (\ln a - \mu)^2)",
     reference="gamma–normal conjugacy in the precision",

@@ -65,7 +65,7 @@ counts_are_data(Poisson, "rate")
 evidence_rule(
     Poisson,
     "rate",
-    relation="held",
+    relation="given",
     count="count",
     exposure=1.0,
     equation=r"(x,\ 1)",

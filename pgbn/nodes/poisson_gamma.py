@@ -84,7 +84,7 @@ def _counts(stream: Stream, value: Array, rate: Array, noise: Array) -> Array:
 evidence_rule(
     PoissonGamma,
     "rate",
-    relation="held",
+    relation="given",
     count="count",
     exposure=1.0,
     equation=r"(n,\ 1)",
@@ -93,7 +93,7 @@ evidence_rule(
 evidence_rule(
     PoissonGamma,
     "noise",
-    relation="held",
+    relation="given",
     count="count",
     exposure="value",
     equation=r"(n,\ y)",
@@ -165,7 +165,7 @@ def _log_probability(drawn: Array, value: Array, rate: Array, noise: Array, offs
 @evidence_rule(
     RandomisedGamma,
     "rate",
-    relation="held",
+    relation="given",
     exposure=1.0,
     log_probability=_log_probability,
     equation=r"h \sim \mathrm{Bessel}_{\mathrm{offset} - 1}\bigl(2\sqrt{\mathrm{rate} \cdot "

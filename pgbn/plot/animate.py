@@ -116,16 +116,16 @@ def animate(
     order: Iterable[str] | None = None,
     seed: int = 0,
     sweeps: int = 300,
-    layer1: str = "composed",
+    sampler: str = "composed",
 ) -> Animation:
     """One sweep of a tiny network on ``data``; with ``order``, another order next to it, and the
     running means of both chains over ``sweeps`` sweeps. The order is not checked."""
-    chains = [network.chain(data, seed, layer1=layer1)]
+    chains = [network.chain(data, seed, sampler=sampler)]
     titles = ["The order of the network"]
     if order is not None:
         if isinstance(order, str):
             raise DataError(f"animate: order={order!r}: give a list of the names of steps")
-        other = network.chain(data, seed, layer1=layer1)
+        other = network.chain(data, seed, sampler=sampler)
         steps = {step.name: step for step in other.schedule}
         other.follow(reorder(steps, order, check=False))
         chains.append(other)

@@ -58,7 +58,7 @@ Coords = Mapping[str, Sequence[Any]]
 _READABLE = {"log_likelihood": "log likelihood", "width": "active topics of the top layer"}
 _ONLY_TOPICS = "only for networks whose layers are topics of documents"
 _ARGUMENTS = (
-    "max_width", "depth", "eta", "burn_in", "collect", "link", "seed", "layer1", "average",
+    "max_width", "depth", "eta", "burn_in", "sweeps", "link", "seed", "sampler", "average",
     "min_width", "min_count", "trace_every",
 )  # fmt: skip
 
@@ -374,7 +374,7 @@ def _shares_of_documents(
         return ()
     from pgbn.training.new_rows import infer
 
-    hidden = infer(trained, cells, burn_in=50, samples=50, seed=seed, units=False)
+    hidden = infer(trained, cells, burn_in=50, draws=50, seed=seed, units=False)
     return tuple(proportions(hidden.features(t)) for t in hidden.layers)
 
 
@@ -384,7 +384,7 @@ def _held_out(stages: Sequence[TrainedNetwork], X: Any, seed: int) -> tuple[tupl
     if X is None:
         return ()
     return tuple(
-        (each.depth, completion_perplexity(each, X, burn_in=50, samples=50, seed=seed).perplexity())
+        (each.depth, completion_perplexity(each, X, burn_in=50, draws=50, seed=seed).perplexity())
         for each in stages
     )
 
@@ -463,7 +463,7 @@ def _code_to_repeat(settings: Mapping[str, Any]) -> str:
         return ""
     given = {name: settings[name] for name in _ARGUMENTS if name in settings}
     rows = [f"    {name}={_literal(value)}," for name, value in given.items()]
-    merged = "twins were merged" in str(settings.get("training stopped", ""))
+    merged = "duplicates were merged" in str(settings.get("training stopped", ""))
     after = ["# then duplicate topics were merged, as", "# pgbn fit and pgbn.PGBN do by default"]
     return "\n".join(["import pgbn", "", "model = pgbn.train_layerwise(", "    X,", *rows, ")",
                       *(after if merged else [])])  # fmt: skip

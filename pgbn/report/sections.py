@@ -22,9 +22,9 @@ from numpy.typing import NDArray
 from pgbn.evaluation.layer_quality import (
     SHARED,
     TOP,
+    duplicates_and_diversity,
     effective_width,
     shared_words,
-    twins_and_diversity,
 )
 from pgbn.evaluation.periods import periods_of
 from pgbn.explain.render import html_body
@@ -543,10 +543,11 @@ def widths_html(data: ReportData) -> str:
     rows = []
     for t in range(data.depth, 0, -1):
         used, effective = int(data.active[t - 1].sum()), effective_width(data.weights[t - 1])
-        twins, diversity = twins_and_diversity(data.ranked(t, TOP))
+        duplicates, diversity = duplicates_and_diversity(data.ranked(t, TOP))
         rows.append(
             [str(t), f'<td class="wide" data-width="{t}"></td>', str(used),
-             str(data.budget[t - 1] or "–"), f"{effective:.1f}", str(twins), f"{diversity:.2f}"]
+             str(data.budget[t - 1] or "–"), f"{effective:.1f}", str(duplicates),
+             f"{diversity:.2f}"]
         )  # fmt: skip
     heads = [("Layer", ""), ("", ""), ("Active", "figure"), ("Given", "figure"),
              ("Effective", "figure"), ("Duplicates", "figure"),

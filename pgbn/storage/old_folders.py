@@ -17,9 +17,38 @@ _SETTINGS = {
 }  # fmt: skip
 
 
+# The earlier names of arguments, each with the names of others of which one must stand beside it:
+# a node of a user may have any name.
+_ARGUMENTS = {
+    "layer1": ("sampler", {"burn_in", "seed", "transform_burn_in"}),
+    "collect": ("sweeps", {"burn_in"}),
+    "samples": ("draws", {"burn_in"}),
+    "transform_samples": ("transform_draws", {"transform_burn_in"}),
+    "local_samples": ("local_draws", {"local_burn_in"}),
+    "merge_twins": ("merge_duplicates", {"transform_burn_in"}),
+}
+
+
+def renamed(content: Any) -> Any:
+    """The content of a manifest with the present names of arguments."""
+    if isinstance(content, list):
+        return [renamed(each) for each in content]
+    if not isinstance(content, dict):
+        return content
+    found = {}
+    for key, value in content.items():
+        new, beside = _ARGUMENTS.get(key, (key, set()))
+        known = new not in content and not beside.isdisjoint(content)
+        found[new if known else key] = value if key == "record" else renamed(value)
+    if "batch_size" in found and "collect" in found:  # of minibatches
+        found["average"] = found.pop("collect")
+    return found
+
+
 def converted(body: dict[str, Any]) -> dict[str, Any]:
     """A manifest as this version writes it."""
-    kind, content = body["kind"], body["content"]
+    kind, content = body["kind"], renamed(body["content"])
+    body = {**body, "content": content}
     name, place = _SETTINGS.get(kind), content.get("object")
     if kind in ("run", "corpus"):  # settings were part of the position
         old = place if isinstance(place, dict) and name in place else None
@@ -35,7 +64,7 @@ def converted(body: dict[str, Any]) -> dict[str, Any]:
     return {**body, "content": {"settings": old.get(name), "object": place}}
 
 
-_OF_FEATURES = ("model", "rows", "columns", "terms", "layer", "burn_in", "samples", "seed", "dtype")
+_OF_FEATURES = ("model", "rows", "columns", "terms", "layer", "burn_in", "draws", "seed", "dtype")
 
 
 def old_features(target: Path, file: Path) -> dict[str, Any] | None:

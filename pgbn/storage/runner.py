@@ -35,14 +35,14 @@ from pgbn.storage.writing import as_json, still_there, write, writing
 
 @dataclass(frozen=True)
 class Timing:
-    """When checkpoints are written: every ``minutes``, or every ``sweeps``.
+    """When checkpoints are written: every ``minutes``, or every so many sweeps, ``every``.
 
     Writing takes at most ``share`` > 0 of the time: the next checkpoint waits if the last one took
     long. A share of more than 1 sets no limit.
     """
 
     minutes: float | None = 5.0
-    sweeps: int | None = None
+    every: int | None = None
     share: float = 0.05
 
     def __post_init__(self) -> None:
@@ -53,8 +53,8 @@ class Timing:
                 f"minutes={minutes!r:.60}: give a number of at least 0, or None for no checkpoints "
                 "by time"
             )
-        if self.sweeps is not None:
-            check_integer("sweeps", self.sweeps, 1)
+        if self.every is not None:
+            check_integer("every", self.every, 1)
         if not is_finite_number(self.share) or not self.share > 0:
             raise DataError(
                 f"share={self.share!r}: give the part of the time that writing may take, above 0"
@@ -99,9 +99,9 @@ class Rhythm:
         waited = time.monotonic() - self.written
         if waited * self.timing.share < self.cost:
             return False
-        minutes, sweeps = self.timing.minutes, self.timing.sweeps
+        minutes, every = self.timing.minutes, self.timing.every
         late = minutes is not None and waited >= 60 * minutes
-        return late or (sweeps is not None and self.count >= sweeps)
+        return late or (every is not None and self.count >= every)
 
 
 class Runner:

@@ -91,7 +91,7 @@ def sbc(
     draws: Count = 19,
     thin: Count | None = None,
     seed: Seed = 0,
-    layer1: str = "blocked",
+    sampler: str = "blocked",
     threads: int | None = None,
     broken: Callable[[Chain], None] | None = None,
 ) -> CalibrationResult:
@@ -104,7 +104,7 @@ def sbc(
     check_network(network, sizes, "sbc", broken)
 
     def begun(seed: int) -> Chain:
-        chain = Chain.replicated(network, sizes or {}, simulations, seed, layer1, threads)
+        chain = Chain.replicated(network, sizes or {}, simulations, seed, sampler, threads)
         reject_large_counts(chain, "sbc", LARGEST_RATE)
         return chain
 

@@ -62,7 +62,7 @@ def geweke(
     replicates: Replicates = 20_000,
     sweeps: Count = 10,
     seed: Seed = 0,
-    layer1: str = "blocked",
+    sampler: str = "blocked",
     threads: int | None = None,
     broken: Callable[[Chain], None] | None = None,
     given: Mapping[str, Any] | None = None,
@@ -72,8 +72,8 @@ def geweke(
     """z-scores of the joint-distribution test; |z| < 4 is a pass.
 
     Nodes in ``given`` have this value in every replicate. Given nodes of a network
-    (``net.holding("theta")``) without values in ``given`` are drawn from their prior, separately in
-    every replicate, so that the nodes above them are tested too.
+    (``net.with_given("theta")``) without values in ``given`` are drawn from their prior, separately
+    in every replicate, so that the nodes above them are tested too.
 
     ``order`` is another order of the steps, as in `Network.with_order`; ``unchecked`` runs an order
     that the check rejects, to see its effect. ``broken`` is called with the chain before it runs,
@@ -82,7 +82,7 @@ def geweke(
     check_network(network, sizes, "geweke", broken)
     if order is not None and not unchecked:
         network, order = network.with_order(order), None
-    chain = Chain.replicated(network, sizes or {}, replicates, seed, layer1, threads, None, given)
+    chain = Chain.replicated(network, sizes or {}, replicates, seed, sampler, threads, None, given)
     reject_not_finite(chain)
     reject_large_counts(chain, "geweke", LARGEST_RATE)
     if order is not None:
@@ -124,7 +124,7 @@ def joint_test(chain: Chain, sweeps: int, fixed: bool = False) -> GewekeResult:
             constant = np.inf if change.any() else 0.0
             z[name] = float(change.mean()) / spread if spread > 0 else constant
             shifts[name] = float(change.mean()) / max(float(before.std()), 1e-300)
-    still = {*chain.network.held, *(chain.network.observed if fixed else ())}
+    still = {*chain.network.given, *(chain.network.observed if fixed else ())}
     for name in set(_stuck(begun, copies, _arrays(chain))) - still:
         z |= {own: np.inf for own in (name, f"{name}²") if own in z}
     return GewekeResult(z, shifts, replicates, sweeps)

@@ -30,13 +30,13 @@ from pgbn.testing.geweke import GewekeResult, check_network, joint_test, reject_
 
 @dataclass(frozen=True)
 class Mutant:
-    """A mistake, which ``words`` describe. A call with a chain of the sampler ``layer1`` makes it.
+    """A mistake, which ``words`` describe. A call with a chain of the sampler ``sampler`` makes it.
 
-    ``geweke(network, sizes, layer1=mutant.layer1, broken=mutant)`` shows it."""
+    ``geweke(network, sizes, sampler=mutant.sampler, broken=mutant)`` shows it."""
 
     name: str
     words: str
-    layer1: str
+    sampler: str
     breaks: Callable[[Chain], None]
 
     def __call__(self, chain: Chain) -> None:
@@ -179,7 +179,7 @@ def _tokens(network: Network) -> Mutant | None:
         return None
 
     def breaks(chain: Chain) -> None:
-        sampler: Any = chain.sampler
+        sampler: Any = chain.first_layer
 
         def step(key: int) -> None:
             row_start, word = sampler.tokens.tokens
@@ -263,16 +263,16 @@ def mutant_table(
     rows, right = {}, dict[str, GewekeResult]()
     for name, mutant in mutants(network).items():
 
-        def chain(layer1: str = mutant.layer1) -> Chain:
+        def chain(sampler: str = mutant.sampler) -> Chain:
             return Chain.replicated(
-                network, sizes or {}, replicates, seed, layer1, threads, begin=begin
+                network, sizes or {}, replicates, seed, sampler, threads, begin=begin
             )
 
-        if mutant.layer1 not in right:
-            right[mutant.layer1] = joint_test(chain(), sweeps, fixed=True)
+        if mutant.sampler not in right:
+            right[mutant.sampler] = joint_test(chain(), sweeps, fixed=True)
         wrong = chain()
         mutant(wrong)
-        rows[name] = (mutant, right[mutant.layer1], joint_test(wrong, sweeps, fixed=True))
+        rows[name] = (mutant, right[mutant.sampler], joint_test(wrong, sweeps, fixed=True))
     return MutantTable(rows)
 
 

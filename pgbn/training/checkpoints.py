@@ -295,7 +295,7 @@ def read_checkpoint(
 
 
 _FINISHED = ("training", "trained", "estimator", "draws")
-_KEYWORDS = ("start_from", "vocabulary", "labels", "record", "columns", "minutes", "sweeps",
+_KEYWORDS = ("start_from", "vocabulary", "labels", "record", "columns", "minutes", "every",
              "share", "callback", "threads", "progress", "executor")  # fmt: skip
 Listener = Callable[[Progress], None]
 
@@ -312,7 +312,7 @@ def train(
     record: Mapping[str, Any] | None = None,
     columns: Mapping[str, Sequence[Any]] | None = None,
     minutes: float | None = 5.0,
-    sweeps: int | None = None,
+    every: int | None = None,
     share: float = 0.05,
     callback: Listener | None = None,
     threads: int | None = None,
@@ -323,11 +323,11 @@ def train(
     """`train_layerwise` with checkpoints in ``path``, where the result is saved at the end.
 
     ``vocabulary``, ``labels``, ``record`` and ``columns`` are those of `pgbn.save`; the result
-    contains the names. A checkpoint is written every ``minutes``, or every ``sweeps``. Writing
-    takes at most ``share`` > 0 of the time: the next checkpoint waits if the last one took long. A
-    share of more than 1 sets no limit.
+    contains the names. A checkpoint is written every ``minutes``, or every so many sweeps,
+    ``every``. Writing takes at most ``share`` > 0 of the time: the next checkpoint waits if the
+    last one took long. A share of more than 1 sets no limit.
     """
-    timing = Timing(minutes, sweeps, share)
+    timing = Timing(minutes, every, share)
     check_callback(callback)
     check_known(arguments, _KEYWORDS)
     networks = find_start(start_from)
@@ -368,7 +368,7 @@ def resume(
     *,
     family: Build | None = None,
     minutes: float | None = 5.0,
-    sweeps: int | None = None,
+    every: int | None = None,
     share: float = 0.05,
     callback: Listener | None = None,
     threads: int | None = None,
@@ -382,7 +382,7 @@ def resume(
     contain no functions. The options are those of `pgbn.checkpoint.train`. If it is finished
     already, the result is loaded.
     """
-    timing = Timing(minutes, sweeps, share)
+    timing = Timing(minutes, every, share)
     check_callback(callback)
     folder = check_path("path", path)
     folder = folder.parent if folder.name == MANIFEST else folder

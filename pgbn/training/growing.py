@@ -134,11 +134,11 @@ class Progress(Event):
 
 @dataclass(frozen=True)
 class Plan:
-    """A training under way: its settings, the chosen sampler ``layer1`` of its first layer,
+    """A training under way: its settings, the chosen sampler ``sampler`` of its first layer,
     and the ``networks`` trained so far."""
 
     settings: Settings
-    layer1: str
+    sampler: str
     executor: Executor
     callbacks: list[Callable[[Progress], None]]
     clock: Clock
@@ -148,9 +148,9 @@ class Plan:
         """Count the remaining sweeps. A training that was stopped keeps its total, so that "682 of
         1500" is followed by "683 of 1500"."""
         settings, trained = self.settings, self.networks[-1].depth if self.networks else 0
-        each = [b + c for b, c in zip(settings.burn_in, settings.collect, strict=True)]
+        each = [b + c for b, c in zip(settings.burn_in, settings.sweeps, strict=True)]
         if trained >= settings.depth:
-            self.clock.total = settings.collect[-1]
+            self.clock.total = settings.sweeps[-1]
         else:
             self.clock.total = sum(each[trained:])
         if resume is not None:
@@ -170,7 +170,7 @@ class Plan:
         streams are new."""
         network, seed = self.settings.grown.network(widths), self.settings.seed
         return Chain.of_data(
-            network, data, seed, sweeps, state, self.layer1, executor=self.executor
+            network, data, seed, sweeps, state, self.sampler, executor=self.executor
         )
 
 
@@ -192,7 +192,7 @@ def run_plan(plan: Plan, data: Mapping[str, Cells], resume: Progress | None) -> 
     if complete:
         more = _go_on(plan, data, networks[-1], resume)
         networks[-1] = named_as(networks[-1], more)
-        return f"{settings.collect[-1]} sweeps more"
+        return f"{settings.sweeps[-1]} sweeps more"
     while not networks or networks[-1].depth < depth:
         below = networks[-1] if networks else None
         if below is not None and not settings.keep_states:
@@ -303,7 +303,7 @@ def _collect(
     _run(plan, chain, trace, means, depth, "collect", done)
     settings = plan.settings.first(depth)
     trained = trained_at(chain, means, settings.average, trace, settings)
-    return replace(trained, sweeps=sweeps + settings.collect[-1])
+    return replace(trained, sweeps=sweeps + settings.sweeps[-1])
 
 
 def averaged(chain: Chain, settings: Settings) -> list[str]:
@@ -349,7 +349,7 @@ def _run(
 ) -> None:
     """The sweeps of a phase after the first ``done`` of them."""
     settings, family = plan.settings.first(depth), plan.settings.grown
-    total = (settings.burn_in if phase == "burn_in" else settings.collect)[-1]
+    total = (settings.burn_in if phase == "burn_in" else settings.sweeps)[-1]
     names = averaged(chain, settings)
     for number in range(done + 1, total + 1):
         chain.sweep()

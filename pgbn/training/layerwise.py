@@ -47,10 +47,10 @@ def train_layerwise(
     *,
     eta: float | Sequence[float] | None = None,
     burn_in: int | Sequence[int] = 1000,
-    collect: int | Sequence[int] = 500,
+    sweeps: int | Sequence[int] = 500,
     link: str = "poisson",
     seed: int = 0,
-    layer1: str = "auto",
+    sampler: str = "auto",
     threads: int | None = None,
     executor: Executor | None = None,
     average: int = 1,
@@ -74,14 +74,14 @@ def train_layerwise(
 
     ``max_width`` is the largest width of the first layer, and each further layer begins as wide as
     the one below; or it gives the largest width of each layer, (100, 30, 10). ``eta`` (0.05),
-    ``burn_in`` (B_t) and ``collect`` (C_t) are one number or one for each layer; ``priors`` are the
+    ``burn_in`` (B_t) and ``sweeps`` (C_t) are one number or one for each layer; ``priors`` are the
     paper's, `pgbn.Priors()`, by default. Φ of a trained network is the posterior mean (η + x) / Σ(η
     + x) given the counts of the last sweep, as in the paper. With ``average`` ≤ C_t it is the
     average over that many last sweeps; r likewise. Training stops early at a layer of at most
     ``min_width`` factors, or with fewer than ``min_count`` counts in all. Every ``trace_every``
     sweeps the log likelihood and the active width are recorded (0: never).
 
-    ``layer1`` is the sampler of the first layer (`Network.chain`). "auto" depends on X and
+    ``sampler`` is the sampler of the first layer (`Network.chain`). "auto" depends on X and
     ``max_width``. It is "collapsed" for counts and "partial" for a `pgbn.Corpus`. It is "blocked"
     if large counts make that much cheaper, if there are more than 2^28 counts, or if cells are
     masked. ``executor`` says where rows are worked on, such as `pgbn.Disk`; ``threads`` is short
@@ -106,8 +106,8 @@ def train_layerwise(
         )
     networks = find_start(start_from) if resume is None else list(resume.networks)
     settings = Settings(
-        max_width, depth, eta=eta, burn_in=burn_in, collect=collect, link=link, seed=seed,
-        layer1=layer1, average=average, min_width=min_width, min_count=min_count,
+        max_width, depth, eta=eta, burn_in=burn_in, sweeps=sweeps, link=link, seed=seed,
+        sampler=sampler, average=average, min_width=min_width, min_count=min_count,
         trace_every=trace_every, priors=priors, keep_states=keep_states, keep_draws=keep_draws,
         family=family,
         start=networks[-1] if networks else None,
@@ -147,7 +147,7 @@ def train_settings(
         check_start(networks[-1], data, settings)
     plan = Plan(
         settings=settings,
-        layer1=_sampler(settings, family, data, resume),
+        sampler=_sampler(settings, family, data, resume),
         executor=worker,
         callbacks=[] if callback is None else [callback],
         clock=Clock(0),
@@ -177,19 +177,19 @@ def _sampler(
     It depends on the data and the first width, never on the threads or on widths after pruning. So
     an uninterrupted training, a resumed one and one layer at a time are the same chain.
     """
-    layer1, wiring = settings.layer1, family.example().wiring
-    if not isinstance(layer1, str):
-        return layer1  # rejected with the network and the data
-    if resume is not None and layer1 in ("auto", "blocked"):
+    sampler, wiring = settings.sampler, family.example().wiring
+    if not isinstance(sampler, str):
+        return sampler  # rejected with the network and the data
+    if resume is not None and sampler in ("auto", "blocked"):
         # keep the choice: another version might choose differently
-        return "general" if resume.chain.layer1 == "composed" else resume.chain.layer1
+        return "general" if resume.chain.sampler == "composed" else resume.chain.sampler
     patterns = find_patterns(wiring)
-    if layer1 != "auto" or isinstance(patterns, str) or len(patterns) > 1:
-        return layer1
+    if sampler != "auto" or isinstance(patterns, str) or len(patterns) > 1:
+        return sampler
     observed = patterns[0].observed
     link = find_link(wiring.nodes[observed])
     if link is None or link.counts is not None:  # one sampler serves these
-        return layer1
+        return sampler
     wirings = [family.example(depth).wiring for depth in (1, 2)[: settings.depth]]
     return first_choice(data[observed], settings.budget(), MOST_TOKENS, wirings)
 

@@ -46,7 +46,7 @@ def infer(
     *,
     layers: int | Iterable[int] | None = None,
     burn_in: int = 500,
-    samples: int = 500,
+    draws: int = 500,
     seed: int = 0,
     threads: int | None = None,
     terms: Names | None = None,
@@ -72,16 +72,16 @@ def infer(
     """
     model = trained_network(model)
     check_integer("burn_in", burn_in, 0)
-    check_integer("samples", samples, 1)
-    if max(burn_in, samples) >= 2**63:
-        raise DataError("burn_in, samples: give numbers below 2^63")
+    check_integer("draws", draws, 1)
+    if max(burn_in, draws) >= 2**63:
+        raise DataError("burn_in, draws: give numbers below 2^63")
     names = tuple(layers_of_zoo.theta(t) for t in _layers(model, layers))
     wanted = Wanted(names, proportions=True, values=check_flag("units", units))
     cells, unknown_terms, unknown_tokens = read_new_documents(model, X, terms, vocabulary)
     network, link = row_network(model.network(), layers_of_zoo.DOCUMENT), get_link(model.link)
     given = given_stacks(model)
     burn_in_each, _ = sweeps_each(int(burn_in), 1, len(given[layers_of_zoo.TOP_SHAPE]))
-    blocks = GivenBlocks(given, burn_in_each, int(samples), burn_in_each)
+    blocks = GivenBlocks(given, burn_in_each, int(draws), burn_in_each)
     law = CountLaw(link.latent, link.whole)
     task = RowTask(network, layers_of_zoo.DOCUMENT, blocks, wanted, check_seed(seed), law)
     found = sample_rows(task, {layers_of_zoo.DATA: cells}, executor_of(threads, executor))

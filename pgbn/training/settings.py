@@ -33,7 +33,7 @@ from pgbn.training.trained import Priors, TrainedNetwork, make_network, read_pri
 from pgbn.zoo.arguments import check_link
 
 _DEFAULT_ETA = 0.05
-_PER_LAYER = ("eta", "burn_in", "collect")
+_PER_LAYER = ("eta", "burn_in", "sweeps")
 _OF_BELIEF = ("eta", "link", "priors")
 
 
@@ -123,8 +123,8 @@ class Settings:
     with the same meaning and defaults. ``start`` is the network to continue from; it provides eta
     and priors if none are given.
 
-    Invariant: ``eta``, ``burn_in`` (B_t) and ``collect`` (C_t) have one entry for each of the
-    ``depth`` layers. Every entry is resolved but ``layer1``, which may be "auto" and is checked
+    Invariant: ``eta``, ``burn_in`` (B_t) and ``sweeps`` (C_t) have one entry for each of the
+    ``depth`` layers. Every entry is resolved but ``sampler``, which may be "auto" and is checked
     with the network and the data. A ``family`` has its own eta, link and priors; then there are
     none here.
     """
@@ -133,10 +133,10 @@ class Settings:
     depth: Any
     eta: Any = None
     burn_in: Any = 1000
-    collect: Any = 500
+    sweeps: Any = 500
     link: str = "poisson"
     seed: int = 0
-    layer1: str = "auto"
+    sampler: str = "auto"
     average: int = 1
     min_width: int = 4
     min_count: int = 1
@@ -152,7 +152,7 @@ class Settings:
         found: dict[str, Any] = {
             "depth": depth,
             "burn_in": _integers("burn_in", self.burn_in, depth),
-            "collect": _integers("collect", self.collect, depth),
+            "sweeps": _integers("sweeps", self.sweeps, depth),
             "max_width": budgets("max_width", self.max_width, depth),
             "seed": check_seed(self.seed),
             "keep_states": check_flag("keep_states", self.keep_states),
@@ -161,9 +161,9 @@ class Settings:
         least = {"average": 1, "min_width": 0, "min_count": 0, "trace_every": 0, "keep_draws": 0}
         found |= {name: check_integer(name, getattr(self, name), n) for name, n in least.items()}
         for name, remedy in (("average", ""), ("keep_draws", ": each sweep gives one draw")):
-            if found[name] > min(found["collect"]):
+            if found[name] > min(found["sweeps"]):
                 raise DataError(
-                    f"{name}={found[name]!r} must be at most collect={self.collect!r}{remedy}"
+                    f"{name}={found[name]!r} must be at most sweeps={self.sweeps!r}{remedy}"
                 )
         for name, value in found.items():
             object.__setattr__(self, name, value)

@@ -45,7 +45,7 @@ def transform_to(
     *,
     layer: int | None = 1,
     burn_in: int = 100,
-    samples: int = 100,
+    draws: int = 100,
     seed: int = 0,
     dtype: str = "float32",
     threads: int | None = None,
@@ -62,7 +62,7 @@ def transform_to(
     trained, target = trained_network(model), check_place("path", path)
     chosen = None if layer is None else check_layer(trained, layer, "layer")
     check_integer("burn_in", burn_in, 0)
-    check_integer("samples", samples, 1)
+    check_integer("draws", draws, 1)
     check_choice("dtype", dtype, TYPES)
     if target.suffix != ".npy":
         raise DataError(f"path={str(path)!r}: the name must end in .npy")
@@ -73,7 +73,7 @@ def transform_to(
     terms = corpus.vocabulary if trained.vocabulary is not None else None
     settings = {
         "model": _of_model(trained), "rows": corpus.shape[0], "columns": corpus.shape[1],
-        "terms": _of(repr(terms).encode()), "layer": layer, "burn_in": burn_in, "samples": samples,
+        "terms": _of(repr(terms).encode()), "layer": layer, "burn_in": burn_in, "draws": draws,
         "seed": check_seed(seed), "dtype": dtype,
     }  # fmt: skip
 
@@ -81,7 +81,7 @@ def transform_to(
         with warnings.catch_warnings():  # empty documents get the prior; one note a block is noise
             warnings.filterwarnings("ignore", message=".*no known term", category=PgbnWarning)
             found = infer(trained, documents, layers=chosen, burn_in=burn_in,
-                          samples=samples, seed=seed, threads=threads, executor=executor,
+                          draws=draws, seed=seed, threads=threads, executor=executor,
                           terms=terms, units=False)  # fmt: skip
         return found.features(chosen)
 

@@ -21,7 +21,7 @@ def completion_of(model: Any, X: Any, sweeps: int = 50) -> float:
     """The perplexity of one half of the tokens of each document, given the other half."""
     from pgbn.evaluation import completion_perplexity
 
-    return completion_perplexity(model, X, burn_in=sweeps, samples=sweeps).perplexity()
+    return completion_perplexity(model, X, burn_in=sweeps, draws=sweeps).perplexity()
 
 
 class Reportable:

@@ -124,7 +124,7 @@ def _check_rules(link: Link, node: Observed) -> None:
     if told.count != "count" or told.exposure != 1.0:
         raise NetworkError(
             f"link {link.name!r}: the rule of {kind} for its rate must be that of Poisson counts; "
-            f"give evidence_rule({kind}, 'rate', relation='held', count='count', exposure=1.0)"
+            f"give evidence_rule({kind}, 'rate', relation='given', count='count', exposure=1.0)"
         )
 
 

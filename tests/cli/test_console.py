@@ -19,7 +19,7 @@ from tests.helpers.commands import FAST, Capture, Patch, run
 from tests.helpers.trained import X, model_of
 
 FIT = {  # wrong options of fit, told before anything is read
-    "--burn-in many": "--burn-in 'many'", "--collect 0": "--collect=0 must be an integer",
+    "--burn-in many": "--burn-in 'many'", "--sweeps 0": "--sweeps=0 must be an integer",
     "--burn-in 5,5": "--burn-in=[5, 5]: give one number, or one for each of 3 layers",
     "--eta 1,1,1,1": "--eta=[1.0, 1.0, 1.0, 1.0]: give one number",
     "--eta -1": "--eta=-1.0 must be positive and finite", "--eta inf": "--eta=inf must be positive",
@@ -49,7 +49,7 @@ WRONG = [(f"fit TEXTS -o NEW {words}", 2, says) for words, says in FIT.items()] 
     ("fit nowhere -o PLAIN/new", 1, "plain.txt is a file); name a folder"),
     ("resume MODEL --minutes nan", 2, "minutes': nan is not"),
     ("demo -o MODEL", 1, "not of the demo"), ("demo -o NEW --sweeps 0", 2, "'--sweeps'"),
-    ("transform MODEL TEXTS --samples 0", 2, "'--samples'"),
+    ("transform MODEL TEXTS --draws 0", 2, "'--draws'"),
     ("transform MODEL TEXTS -o x.doc", 2, "must end in .csv"),
     ("transform MODEL TEXTS --layer 1 --concat", 2, "--layer 1 is one layer"),
     ("transform MODEL TEXTS -o no/x.csv", 1, "no/x.csv: could not be written (no"),
@@ -249,7 +249,7 @@ def test_commands_that_read_documents(form: list[str], tmp_path: Path, capsys: C
     texts = ["ship wave storm sail", "butter flour oven", "ship sail butter", "flour oven storm"]
     rows = "".join(f'"{EVIL}{n}","{text} {EVIL}x"\n' for n, text in enumerate(texts))
     table.write_bytes(f"{EVIL.rstrip()}id,text\n{rows}".encode())
-    few = ["--label", f"{EVIL.rstrip()}id", "--burn-in", "2", "--collect", "1", "--max-width", "3",
+    few = ["--label", f"{EVIL.rstrip()}id", "--burn-in", "2", "--sweeps", "1", "--max-width", "3",
            "--depth", "1", "--min-df", "1", "--max-df", "1.0",
            "--token-pattern", r"(?u)\S+"]  # fmt: skip
     label = ["--label", f"{EVIL.rstrip()}id"]

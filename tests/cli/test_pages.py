@@ -30,7 +30,7 @@ def test_report_of_several_chains(place: Path, tmp_path: Path, capsys: Capture) 
 
     chains = [tmp_path / "long0", tmp_path / "long1"]
     for seed, chain in enumerate(chains):
-        assert run([*fit, "-o", chain, "--seed", seed, "--collect", "80"]) == 0
+        assert run([*fit, "-o", chain, "--seed", seed, "--sweeps", "80"]) == 0
     words = [*chains, "-o", tmp_path / "r.html", "--title", "Two <chains>"]
     found = ask(capsys, "report", *words)
     expected = report_data([open_saved(chain).object for chain in chains]).series

@@ -50,18 +50,18 @@ def test_sample_is_net_sample(here: Path, capsys: Capture) -> None:
     assert draws.coords == {"term": TERMS}
     assert ask(capsys, "info", here / "run")["shapes"]["phi"] == [2, 4, 2, 6]
     words = ["sample", here / "run", f"x={here / 'x.mtx'}", "-o", here / "phi", *SHORT,
-             "--keep", "phi", "--thin", 2, "--layer1", "blocked", "--threads", 1]  # fmt: skip
+             "--keep", "phi", "--thin", 2, "--sampler", "blocked", "--threads", 1]  # fmt: skip
     assert ask(capsys, *words) == {"run": str(here / "phi"), "nodes": ["phi"]}
-    expected = pgbn.zoo.lda(2).sample({"x": X}, burn_in=2, draws=4, thin=2, layer1="blocked")
+    expected = pgbn.zoo.lda(2).sample({"x": X}, burn_in=2, draws=4, thin=2, sampler="blocked")
     assert np.array_equal(pgbn.load(here / "phi")["phi"], expected["phi"])
     assert run(["infer", here / "phi", here / "x.mtx"]) == 0
 
 
-@pytest.mark.parametrize("layer1", ["composed", "general"])
-def test_samplers_of_the_general_rules(here: Path, tmp_path: Path, layer1: str) -> None:
+@pytest.mark.parametrize("sampler", ["composed", "general"])
+def test_samplers_of_the_general_rules(here: Path, tmp_path: Path, sampler: str) -> None:
     """Both that `Network.chain` tells of."""
     words = ["sample", here / "run", here / "x.mtx", "-o", tmp_path / "run", *SHORT]
-    assert run([*words, "--layer1", layer1]) == 0
+    assert run([*words, "--sampler", sampler]) == 0
 
 
 def test_several_data(tmp_path: Path, capsys: Capture) -> None:
@@ -75,7 +75,7 @@ def test_several_data(tmp_path: Path, capsys: Capture) -> None:
     found = pgbn.load(tmp_path / "run")
     assert all(np.array_equal(found[name], expected[name]) for name in expected)
     told = ask(capsys, "infer", tmp_path / "run", *files, "--nodes", "size", "--burn-in", 1,
-               "--samples", 4)  # fmt: skip
+               "--draws", 4)  # fmt: skip
     assert told["columns"] == ["size", "size_sd"]
 
 
@@ -136,9 +136,9 @@ def test_numbers_of_categories(tmp_path: Path, capsys: Capture) -> None:
     assert np.array_equal(pgbn.load(tmp_path / "again")["phi"], expected["phi"])
     np.savetxt(tmp_path / "x.csv", NEW, "%d", ",")
     np.savetxt(tmp_path / "author.csv", [2, 0, 1], "%d")
-    words = ["infer", tmp_path / "run", f"x={tmp_path / 'x.csv'}", "--burn-in", 1, "--samples", 4]
+    words = ["infer", tmp_path / "run", f"x={tmp_path / 'x.csv'}", "--burn-in", 1, "--draws", 4]
     ask(capsys, *words, f"author={tmp_path / 'author.csv'}", "-o", tmp_path / "out.npz")
-    new = net.infer({"x": NEW, "author": [2, 0, 1]}, expected, "doc", burn_in=1, samples=4)
+    new = net.infer({"x": NEW, "author": [2, 0, 1]}, expected, "doc", burn_in=1, draws=4)
     np.testing.assert_array_equal(np.load(tmp_path / "out.npz")["length"], new["length"])
     assert "'author': no numbers of the new rows" in rejected(capsys, words)
     data = {"x": X, "y": np.arange(12)}
@@ -148,11 +148,11 @@ def test_numbers_of_categories(tmp_path: Path, capsys: Capture) -> None:
 
 def test_infer_is_net_infer(here: Path, tmp_path: Path, capsys: Capture) -> None:
     net, draws = pgbn.zoo.lda(2), pgbn.load(here / "run")
-    words = ["infer", here / "run", here / "new.csv", "--burn-in", 2, "--samples", 8, "--seed", 5]
+    words = ["infer", here / "run", here / "new.csv", "--burn-in", 2, "--draws", 8, "--seed", 5]
     one = {"phi": draws["phi"][1]}
     for chain, given in (("1", one), ("all", {"phi": draws["phi"]})):
         found = ask(capsys, *words, "--chain", chain)
-        expected = net.infer({"x": NEW}, given=given, burn_in=2, samples=8, seed=5)
+        expected = net.infer({"x": NEW}, given=given, burn_in=2, draws=8, seed=5)
         assert found["columns"] == ["theta[0]", "theta[1]", "theta_sd[0]", "theta_sd[1]"]
         assert [row["name"] for row in found["rows"]] == ["new 0", "new 1", "new 2"]
         values = np.array([row["values"] for row in found["rows"]])
@@ -170,7 +170,7 @@ def test_infer_is_net_infer(here: Path, tmp_path: Path, capsys: Capture) -> None
 
 
 @pytest.mark.parametrize(("words", "option"), [
-    ("--keep phy", "--keep"), ("--keep ,", "--keep"), ("--layer1 quick", "--layer1"),
+    ("--keep phy", "--keep"), ("--keep ,", "--keep"), ("--sampler quick", "--sampler"),
     ("--coords term", "--coords"), ("--draws 0", "--draws"), ("--thin 0", "--thin"),
     ("--chains 0", "--chains"), ("--parallel 0", "--parallel"), ("--burn-in -1", "--burn-in"),
     ("--seed -1", "--seed"), ("--minutes -1", "--minutes"), ("--threads 0", "--threads"),
@@ -189,7 +189,7 @@ def test_wrong_options_of_sample(
 
 @pytest.mark.parametrize(("words", "option"), [
     ("--nodes phi", "--nodes"), ("--rows dc", "--rows"), ("--chain 2", "--chain"),
-    ("--samples 0", "--samples"), ("-o rows.txt", "--output"), ("y=x.mtx", "DATA"),
+    ("--draws 0", "--draws"), ("-o rows.txt", "--output"), ("y=x.mtx", "DATA"),
 ])  # fmt: skip
 def test_wrong_options_of_infer(
     here: Path, words: str, option: str, monkeypatch: Patch,

@@ -38,7 +38,7 @@ def test_resume(place: Path, tmp_path: Path, capsys: Capture) -> None:
             os.kill(os.getpid(), signal.SIGINT)
 
     with pytest.raises(KeyboardInterrupt):
-        checkpoint.train(corpus.counts, tmp_path / "m", 8, 2, burn_in=20, collect=10, seed=0,
+        checkpoint.train(corpus.counts, tmp_path / "m", 8, 2, burn_in=20, sweeps=10, seed=0,
                          vocabulary=corpus.vocabulary, callback=press)  # fmt: skip
     facts = ask(capsys, "info", tmp_path / "m")
     assert (facts["kind"], facts["depth"], facts["sweep"]) == ("checkpoint", 2, 7)
@@ -120,14 +120,14 @@ def test_a_corpus_is_built_and_fitted(tmp_path: Path, capsys: Any) -> None:
     assert run(["corpus", "build", str(tmp_path / "x.npz"), "-o", str(tmp_path / "c"),
                 "--min-df", "3"]) == 2  # fmt: skip
     assert "holds counts" in capsys.readouterr().err
-    words = ["transform", tmp_path / "a", tmp_path / "corpus", "--burn-in", "3", "--samples", "3"]
+    words = ["transform", tmp_path / "a", tmp_path / "corpus", "--burn-in", "3", "--draws", "3"]
     assert ask(capsys, *words, "-o", tmp_path / "f.npy")["documents"] == len(lines)
     rows = ask(capsys, *words)["rows"]  # all of it in memory
     np.testing.assert_allclose(np.load(tmp_path / "f.npy"), [row["features"] for row in rows], 1e-6)
 
 
 def test_fit_ends_with_how_the_layers_read(place: Path, tmp_path: Path, capsys: Any) -> None:
-    words = ["fit", place / "texts", "-o", tmp_path / "m", "--burn-in", 4, "--collect", 2,
+    words = ["fit", place / "texts", "-o", tmp_path / "m", "--burn-in", 4, "--sweeps", 2,
              "--max-df", "1.0", "--max-width", "6,5"]  # fmt: skip
     found = ask(capsys, *words)
     assert found["widths"] == [6, 5]  # as many layers as there are numbers
@@ -138,7 +138,7 @@ def test_fit_ends_with_how_the_layers_read(place: Path, tmp_path: Path, capsys: 
 
 
 def one_pair_of_five(model: Any) -> Any:
-    """The second layer has twins while it has five topics."""
+    """The second layer has duplicates while it has five topics."""
     return pgbn.merge_topics(model, [(0, 1)], 2) if model.widths[1] == 5 else None
 
 
@@ -146,13 +146,13 @@ def test_twins_are_merged_where_each_layer_has_a_budget(
     place: Path, tmp_path: Path, capsys: Any, monkeypatch: Patch
 ) -> None:
     quality = import_module("pgbn.evaluation.layer_quality")  # a function has this name, too
-    monkeypatch.setattr(quality, "merge_twins", one_pair_of_five)
+    monkeypatch.setattr(quality, "merge_duplicates", one_pair_of_five)
     words = ["fit", place / "texts", "-o", tmp_path / "m", "--max-df", "1.0", "--burn-in", 3,
-             "--collect", 2, "--keep-draws", 2, "--overwrite", "--max-width"]  # fmt: skip
-    assert ask(capsys, *words, "6,5", "--keep-twins")["widths"] == [6, 5]
+             "--sweeps", 2, "--keep-draws", 2, "--overwrite", "--max-width"]  # fmt: skip
+    assert ask(capsys, *words, "6,5", "--keep-duplicates")["widths"] == [6, 5]
     found = ask(capsys, *words, "6,5")
     assert found["widths"] == [6, 4]
-    assert found["stopped"].endswith("twins were merged, 6-5 to 6-4")
+    assert found["stopped"].endswith("duplicates were merged, 6-5 to 6-4")
     saved = open_saved(tmp_path / "m")
     assert saved.record["arguments"]["max_width"] == [6, 5]
     assert saved.object.deepest.vocabulary is not None
@@ -168,7 +168,7 @@ def test_twins_are_merged_after_a_stop_too(
     """Stopped in the training, and in the sweeps after merging: resumed, the bits are the same."""
 
     quality = import_module("pgbn.evaluation.layer_quality")  # a function has this name, too
-    monkeypatch.setattr(quality, "merge_twins", one_pair_of_five)
+    monkeypatch.setattr(quality, "merge_duplicates", one_pair_of_five)
     sweep, when = pgbn.Chain.sweep, {"sweeps": -1}
 
     def counting(chain: Any, *number: Any) -> Any:
@@ -178,7 +178,7 @@ def test_twins_are_merged_after_a_stop_too(
         return sweep(chain, *number)
 
     monkeypatch.setattr(pgbn.Chain, "sweep", counting)
-    words = ["fit", str(place / "texts"), "--max-df", "1.0", "--burn-in", "3", "--collect", "2",
+    words = ["fit", str(place / "texts"), "--max-df", "1.0", "--burn-in", "3", "--sweeps", "2",
              "--max-width", "6,5", "-o"]  # fmt: skip
     assert run([*words, tmp_path / "whole"]) == 0
     whole = open_saved(tmp_path / "whole")
@@ -221,13 +221,13 @@ def test_topics_stand_under_those_that_hold_most_of_them(place: Path) -> None:
 
 
 def test_what_the_sweeps_are_good_for_is_said_before(capsys: Capture) -> None:
-    announce(Settings((20, 5), 2, burn_in=300, collect=200))
+    announce(Settings((20, 5), 2, burn_in=300, sweeps=200))
     said = capsys.readouterr().err
     assert "sweeps: 1000, enough to explore" in said
-    assert "--burn-in 1000 --collect 500 (about 3 times as long)" in said
-    announce(Settings(20, 1, burn_in=900, collect=500))
-    assert "--collect 500; compare several seeds" in capsys.readouterr().err
-    announce(Settings(20, 1, burn_in=1000, collect=500))
+    assert "--burn-in 1000 --sweeps 500 (about 3 times as long)" in said
+    announce(Settings(20, 1, burn_in=900, sweeps=500))
+    assert "--sweeps 500; compare several seeds" in capsys.readouterr().err
+    announce(Settings(20, 1, burn_in=1000, sweeps=500))
     assert capsys.readouterr().err == "sweeps: 1500\n"
 
 
@@ -236,7 +236,7 @@ def test_fit_without_a_folder(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     assert run(["fit", str(place / "texts"), "--max-df", "1.0", "--max-width", "4",
-                        "--depth", "1", "--burn-in", "2", "--collect", "2"]) == 0  # fmt: skip
+                        "--depth", "1", "--burn-in", "2", "--sweeps", "2"]) == 0  # fmt: skip
     assert "sweeps: 4, enough to explore" in capsys.readouterr().err
     assert open_model(tmp_path / "model").network.depth == 1
 

@@ -132,7 +132,7 @@ def test_other_kinds_of_models(tmp_path: Path, capsys: Capture) -> None:
 
 def test_info_of_what_is_no_belief_network(tmp_path: Path, capsys: Capture) -> None:
     X = np.random.default_rng(0).poisson(1.0, (8, 5))
-    grown = pgbn.train_layerwise({"x": X}, 3, 1, burn_in=2, collect=2, family=pgbn.zoo.pgbn)
+    grown = pgbn.train_layerwise({"x": X}, 3, 1, burn_in=2, sweeps=2, family=pgbn.zoo.pgbn)
     pgbn.save(grown, tmp_path / "grown")
     facts = ask(capsys, "info", tmp_path / "grown")
     assert (facts["kind"], facts["widths"]) == ("training", list(grown.widths))
@@ -207,7 +207,7 @@ def test_what_is_no_name_is_refused(
 
 def test_an_estimator_keeps_its_names(tmp_path: Path, capsys: Capture) -> None:
     X = np.random.default_rng(0).poisson(1.0, (12, 8))
-    fitted = pgbn.PGBN((4, 3), burn_in=3, collect=2, random_state=0, min_width=1).fit(X)
+    fitted = pgbn.PGBN((4, 3), burn_in=3, sweeps=2, random_state=0, min_width=1).fit(X)
     pgbn.save(fitted, tmp_path / "model", vocabulary=[f"w{v}" for v in range(8)])
     assert run(["label", tmp_path / "model"]) == 0
     assert "no topic has a name" in capsys.readouterr().out

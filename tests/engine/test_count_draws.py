@@ -23,12 +23,12 @@ class Product(pg.Observed):
         return vectorised.poisson(stream, slots["first"] * slots["second"])
 
 
-@pg.evidence_rule(Product, "first", relation="held", exposure="second")
+@pg.evidence_rule(Product, "first", relation="given", exposure="second")
 def _first(stream: Any, value: Any) -> Any:
     return value
 
 
-@pg.evidence_rule(Product, "second", relation="held", drawn=lambda node: node.dims)
+@pg.evidence_rule(Product, "second", relation="given", drawn=lambda node: node.dims)
 def _second(stream: Any, value: Any, first: Any) -> pg.Evidence:
     return pg.Evidence(value, np.broadcast_to(first, stream.shape))
 
@@ -56,12 +56,12 @@ class Parts(pg.Observed):
         return vectorised.poisson(stream, slots["first"] * (1 + slots["second"]))
 
 
-@pg.evidence_rule(Parts, "first", relation="held", exposure=lambda second: 1 + second)
+@pg.evidence_rule(Parts, "first", relation="given", exposure=lambda second: 1 + second)
 def _all(stream: Any, value: Any) -> Any:
     return value
 
 
-@pg.evidence_rule(Parts, "second", relation="held", exposure="first")
+@pg.evidence_rule(Parts, "second", relation="given", exposure="first")
 def _some(stream: Any, value: Any, first: Any, second: Any) -> Any:
     return vectorised.binomial(stream, value, first * second / (first + first * second))
 
@@ -82,14 +82,14 @@ def _of_rate(stream: Any, value: Any, rate: Any, back: Any) -> Any:
     return vectorised.binomial(stream, value, rate / (rate + back))
 
 
-pg.evidence_rule(Background, "rate", relation="held", count="count", exposure=1.0)
+pg.evidence_rule(Background, "rate", relation="given", count="count", exposure=1.0)
 
 
 class DrawnBackground(Background):
     tag: ClassVar[str] = "test_count_draws.drawn_background"
 
 
-@pg.evidence_rule(DrawnBackground, "back", relation="held", exposure=1.0)
+@pg.evidence_rule(DrawnBackground, "back", relation="given", exposure=1.0)
 def _again(stream: Any, value: Any, rate: Any, back: Any) -> Any:
     return vectorised.binomial(stream, value, back / (rate + back))
 
@@ -98,7 +98,7 @@ class RestBackground(Background):
     tag: ClassVar[str] = "test_count_draws.rest_background"
 
 
-@pg.evidence_rule(RestBackground, "back", relation="held", exposure=1.0)
+@pg.evidence_rule(RestBackground, "back", relation="given", exposure=1.0)
 def _rest(value: Any, count: Any) -> Any:
     return value - count
 

@@ -17,9 +17,9 @@ NETWORK = pgbn.zoo.pgbn([3, 2])
 WITH_ARRAY: dict[str, Callable[[np.ndarray], object]] = {
     "link of the zoo": lambda a: pgbn.zoo.pgbn([3, 2], link=a),
     "link of a training": lambda a: pgbn.train_layerwise(X, 3, 1, link=a),
-    "layer1 of a training": lambda a: pgbn.train_layerwise(X, 3, 1, layer1=a),
-    "layer1 of a chain": lambda a: NETWORK.chain({"x": X}, layer1=a),
-    "layer1 of draws": lambda a: NETWORK.sample({"x": X}, 1, 1, layer1=a),
+    "sampler of a training": lambda a: pgbn.train_layerwise(X, 3, 1, sampler=a),
+    "sampler of a chain": lambda a: NETWORK.chain({"x": X}, sampler=a),
+    "sampler of draws": lambda a: NETWORK.sample({"x": X}, 1, 1, sampler=a),
     "init of a chain": lambda a: NETWORK.chain({"x": X}, init=a),
     "sizes of generate": lambda a: NETWORK.generate(sizes=a),
     "sizes of one dim": lambda a: NETWORK.generate(sizes={"doc": a, "term": 3}),
@@ -111,7 +111,7 @@ def test_counts_of_one_node_and_steps_of_an_iterator() -> None:
 
 @pytest.mark.parametrize("sweeps", [10**400, 1e300, [10**30]])
 def test_sweeps_without_end(sweeps: object) -> None:
-    for argument in ("burn_in", "collect"):
+    for argument in ("burn_in", "sweeps"):
         with pytest.raises(pgbn.PgbnError, match=f"{argument}=.*below 2"):
             pgbn.train_layerwise(X, 3, 1, progress=False, **{argument: sweeps})
 

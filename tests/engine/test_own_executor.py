@@ -19,7 +19,7 @@ MODELS = {
 
 
 @pytest.mark.parametrize(
-    ("name", "layer1"),
+    ("name", "sampler"),
     [
         ("pgbn", "collapsed"),
         ("pgbn", "partial"),
@@ -30,11 +30,11 @@ MODELS = {
         ("time", "auto"),
     ],
 )
-def test_another_executor_gives_the_same_bits(name: str, layer1: str) -> None:
+def test_another_executor_gives_the_same_bits(name: str, sampler: str) -> None:
     data = {"x": np.minimum(X, 1) if name == "bernoulli" else X}
     executor = Backwards()
-    own = MODELS[name].chain(data, layer1=layer1, executor=executor).sweep(2)
-    threads = MODELS[name].chain(data, layer1=layer1, threads=2).sweep(2)
+    own = MODELS[name].chain(data, sampler=sampler, executor=executor).sweep(2)
+    threads = MODELS[name].chain(data, sampler=sampler, threads=2).sweep(2)
     assert sum(executor.used.values()) > 0
     for node, value in threads.values.items():
         assert np.array_equal(own.values[node], value), node
@@ -42,8 +42,8 @@ def test_another_executor_gives_the_same_bits(name: str, layer1: str) -> None:
 
 def test_every_kind_of_work_goes_through_it() -> None:
     executor = Backwards()
-    for layer1 in ("collapsed", "composed"):
-        MODELS["pgbn"].chain({"x": X}, layer1=layer1, executor=executor).sweep(1)
+    for sampler in ("collapsed", "composed"):
+        MODELS["pgbn"].chain({"x": X}, sampler=sampler, executor=executor).sweep(1)
     assert min(executor.used.values()) > 0, executor.used
     with pytest.raises(pgbn.DataError, match="give one of them"):
         MODELS["pgbn"].chain({"x": X}, threads=2, executor=executor)

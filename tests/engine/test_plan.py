@@ -31,17 +31,17 @@ def test_each_stage_serves_its_pattern(stage: str) -> None:
     network, task, name, module = SERVED[stage]
     sizes = {dim: 3 for dim in network.dims if dim not in network.sizes}
     data = network.generate(seed=1, sizes=sizes)
-    for layer1 in ("auto", "composed"):
-        chain = network.chain({each: data[each] for each in network.observed}, layer1=layer1)
+    for sampler in ("auto", "composed"):
+        chain = network.chain({each: data[each] for each in network.observed}, sampler=sampler)
         run: Any = find_step(chain.program, task(network[name])).run
         made = run if hasattr(run, "__qualname__") else type(run)
         kernel = stage in ("first layer", "fused")
-        used = "compile.composed" if kernel and layer1 == "composed" else module
+        used = "compile.composed" if kernel and sampler == "composed" else module
         assert f"{made.__module__}.{made.__qualname__}".startswith(f"pgbn.engine.{used}.")
 
 
 def test_kernels_of_others_are_asked_first(monkeypatch: pytest.MonkeyPatch) -> None:
-    """This one draws nothing but ones; layer1="composed" does without it."""
+    """This one draws nothing but ones; sampler="composed" does without it."""
     monkeypatch.setattr(plan, "_makers", {key: [*found] for key, found in plan._makers.items()})
     asked = []
 
@@ -55,8 +55,8 @@ def test_kernels_of_others_are_asked_first(monkeypatch: pytest.MonkeyPatch) -> N
     pgbn.register_kernel(Draw)(lambda program, task: asked.append(task.node.name))
     network = pgbn.Network(pgbn.Poisson("x", Gamma("g", 1, 1, dims="i"), dims="i"))
     own, composed = (
-        network.chain({"x": [1, 2]}, layer1=layer1).sweep().values["g"].tolist()
-        for layer1 in ("auto", "composed")
+        network.chain({"x": [1, 2]}, sampler=sampler).sweep().values["g"].tolist()
+        for sampler in ("auto", "composed")
     )
     assert own == [1.0, 1.0]
     assert composed != own

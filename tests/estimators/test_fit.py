@@ -27,8 +27,8 @@ from pgbn.storage.stopping import Interrupted
 from tests.helpers.training import documents
 
 X = documents(60, 30).toarray()
-FAST: dict[str, Any] = {"burn_in": 3, "collect": 2, "transform_burn_in": 2,
-                        "transform_samples": 2, "random_state": 0}  # fmt: skip
+FAST: dict[str, Any] = {"burn_in": 3, "sweeps": 2, "transform_burn_in": 2,
+                        "transform_draws": 2, "random_state": 0}  # fmt: skip
 
 
 # ---- data -----------------------------------------------------------------------------
@@ -41,7 +41,7 @@ def test_masked_cells_are_refused() -> None:
     for run in (PGBN(**FAST).fit, PFA(**FAST).fit, fitted.transform, fitted.perplexity):
         with pytest.raises(DataError, match=rf"^X has {hidden} masked cells.*train_layerwise"):
             run(masked)
-    remedy = pgbn.train_layerwise(masked, 3, 1, burn_in=2, collect=1, progress=False)
+    remedy = pgbn.train_layerwise(masked, 3, 1, burn_in=2, sweeps=1, progress=False)
     assert remedy.widths == (3,)
 
 
@@ -49,7 +49,7 @@ def test_masked_cells_are_refused() -> None:
 
 
 def test_an_estimator_that_failed_is_not_fitted() -> None:
-    for model in (PGBN(**FAST).set_params(eta=0), PFA(**FAST).set_params(layer1="none")):
+    for model in (PGBN(**FAST).set_params(eta=0), PFA(**FAST).set_params(sampler="none")):
         with pytest.raises(PgbnError):
             model.fit(X)
         with pytest.raises(NotFittedError):
@@ -80,7 +80,7 @@ def test_a_fitted_estimator_survives_a_failure() -> None:
         ({"layer": 0}, "layer=0 must"),
         ({"layer": True}, "layer=True must"),
         ({"output": "x"}, "output='x' must"),
-        ({"transform_samples": 0}, "transform_samples=0 must"),
+        ({"transform_draws": 0}, "transform_draws=0 must"),
         ({"transform_burn_in": -1}, "transform_burn_in=-1 must"),
         ({"n_jobs": 0}, "n_jobs=0 must"),
         ({"n_jobs": -2}, "n_jobs=-2 must be None, -1 or"),
@@ -179,7 +179,7 @@ def test_warm_start_tells_that_a_random_state_is_not_used() -> None:
 @pytest.mark.filterwarnings("error::pgbn.PgbnWarning")
 def test_warm_start_compares_widths_of_any_kind() -> None:
     """A file may have any number in their place."""
-    model = PGBN(max_width=6, depth=1, burn_in=2, collect=2, random_state=0, warm_start=True).fit(X)
+    model = PGBN(max_width=6, depth=1, burn_in=2, sweeps=2, random_state=0, warm_start=True).fit(X)
     model._fixed = {**model._fixed, "max_width": 2.5}
     with pytest.raises(pgbn.DataError, match=r"max_width=2\.5"):
         model.fit(X)
@@ -189,7 +189,7 @@ def test_warm_start_says_nothing_where_nothing_changed() -> None:
     for state in (None, 3, np.random.RandomState(0)):
         model = PFA(4, warm_start=True, **{**FAST, "random_state": state}).fit(X)
         model.fit(sp.csr_array(X))
-        model.set_params(link="poisson", eta=0.1, collect=1).fit(X)
+        model.set_params(link="poisson", eta=0.1, sweeps=1).fit(X)
         assert model.n_iter_ == 8
 
 
@@ -231,7 +231,7 @@ def test_the_names_of_a_data_frame_are_those_of_the_networks(tmp_path: Any) -> N
 
 
 def test_an_estimator_takes_a_budget_for_each_layer(tmp_path: Path) -> None:
-    few: dict[str, Any] = {"burn_in": 6, "collect": 4, "min_width": 1, "random_state": 0,
+    few: dict[str, Any] = {"burn_in": 6, "sweeps": 4, "min_width": 1, "random_state": 0,
                            "link": "poisson"}  # fmt: skip
     model = clone(pgbn.PGBN((9, 5), 2, **few)).fit(X)
     assert model.widths_[0] <= 9
@@ -285,7 +285,7 @@ def test_an_estimator_keeps_what_was_trained(
 
     monkeypatch.setattr(Reporter, "__call__", report)
     priors = pgbn.Priors(gamma0=(2.0, 3.0))
-    model = PGBN(5, 2, burn_in=10, collect=10, random_state=0, warm_start=True, priors=priors)
+    model = PGBN(5, 2, burn_in=10, sweeps=10, random_state=0, warm_start=True, priors=priors)
     with pytest.raises(Interrupted, match=r"sweep 26 of 40; the estimator keeps"):
         model.fit(X)
     assert (len(model.widths_), model.n_iter_, model.link_) == (2, 26, "poisson")
@@ -371,14 +371,14 @@ TOPICS = np.random.default_rng(0).dirichlet(np.full(15, 0.1), 3)
 ARRIVING = np.random.default_rng(1).poisson(
     30 * np.random.default_rng(2).dirichlet(np.full(3, 0.2), 90) @ TOPICS
 )
-SHORT: dict[str, Any] = {"burn_in": 6, "collect": 4, "batch_size": 30, "random_state": 0,
-                         "transform_burn_in": 5, "transform_samples": 5}  # fmt: skip
+SHORT: dict[str, Any] = {"burn_in": 6, "sweeps": 4, "batch_size": 30, "random_state": 0,
+                         "transform_burn_in": 5, "transform_draws": 5}  # fmt: skip
 
 
 def test_fit_is_train_minibatch_and_takes_a_corpus(tmp_path) -> None:
     model = pgbn.PGBN((4, 3), learning="minibatch", **SHORT).fit(ARRIVING)
     assert model.widths_ == (4, 3)
-    same = pgbn.train_minibatch(ARRIVING, (4, 3), batch_size=30, steps=10, collect=4, seed=model._seed,
+    same = pgbn.train_minibatch(ARRIVING, (4, 3), batch_size=30, steps=10, average=4, seed=model._seed,
                                 progress=False)  # fmt: skip
     np.testing.assert_array_equal(model.components_, same.phi[0])
     corpus = pgbn.Corpus.build(ARRIVING, tmp_path / "corpus", block_rows=4096)
@@ -423,9 +423,7 @@ def test_wrong_arguments(arguments, words) -> None:
 
 
 def test_a_model_of_gibbs_sampling_goes_on_and_one_that_is_fitted_anew() -> None:
-    model = pgbn.PGBN(4, 1, burn_in=40, collect=10, random_state=0, batch_size=20).fit(
-        ARRIVING[:60]
-    )
+    model = pgbn.PGBN(4, 1, burn_in=40, sweeps=10, random_state=0, batch_size=20).fit(ARRIVING[:60])
     before = model.components_
     model.partial_fit(ARRIVING[60:80])
     assert model.training_.stopped == "80 documents seen"

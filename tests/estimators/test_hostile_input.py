@@ -20,10 +20,10 @@ from tests.helpers.hostile import HUGE, attempt, campaign, odd, odd_or_huge
 from tests.helpers.saved import forge
 
 X = np.random.default_rng(0).poisson(1.0, (12, 9))
-FAST = {"burn_in": 2, "collect": 1, "transform_burn_in": 1, "transform_samples": 2,
+FAST = {"burn_in": 2, "sweeps": 1, "transform_burn_in": 1, "transform_draws": 2,
         "random_state": 0}  # fmt: skip
 SIZES = ("max_width", "depth", "n_jobs", "eta")  # a huge number is refused at once
-OTHERS = ("burn_in", "collect", "transform_burn_in", "transform_samples", "link", "layer1",
+OTHERS = ("burn_in", "sweeps", "transform_burn_in", "transform_draws", "link", "sampler",
           "layer", "output", "random_state", "verbose", "warm_start", "min_width",
           "priors")  # fmt: skip
 
@@ -68,7 +68,7 @@ def test_parameters(sizes: dict[str, Any], others: dict[str, Any]) -> None:
     assert attempt(run, [f"{name}=" for name in (*sizes, *others)]) in (True, None)
 
 
-@pytest.mark.parametrize("name", ["warm_start", "link", "layer1", "verbose", "learning"])
+@pytest.mark.parametrize("name", ["warm_start", "link", "sampler", "verbose", "learning"])
 @pytest.mark.parametrize(
     "array", [np.array([1, 2]), np.array(["auto", "b"])], ids=["whole", "text"]
 )
@@ -84,7 +84,7 @@ def test_names_of_a_network_transformer(name: str, odd: Any) -> None:
         pgbn.NetworkTransformer(pgbn.zoo.pfa(3), **{name: odd}).fit(X)
 
 
-@pytest.mark.parametrize("name", ["transform_samples", "transform_burn_in"])
+@pytest.mark.parametrize("name", ["transform_draws", "transform_burn_in"])
 def test_a_file_that_asks_for_endless_sweeps(model: pgbn.PGBN, name: str, tmp_path: Any) -> None:
     pgbn.save(model, tmp_path / "model")
 
@@ -127,7 +127,7 @@ def test_entries_of_another_type(
         pgbn.load(tmp_path / "model")
 
 
-TRAINING = ("max_width", "depth", "eta", "burn_in", "collect", "link", "seed", "layer1", "threads",
+TRAINING = ("max_width", "depth", "eta", "burn_in", "sweeps", "link", "seed", "sampler", "threads",
             "average", "min_width", "min_count", "trace_every", "priors", "callback",
             "start_from")  # fmt: skip
 
@@ -135,7 +135,7 @@ TRAINING = ("max_width", "depth", "eta", "burn_in", "collect", "link", "seed", "
 @campaign(200)
 @given(st.sampled_from(TRAINING), odd)
 def test_arguments_of_training(name: str, value: Any) -> None:
-    arguments: dict[str, Any] = {"max_width": 3, "depth": 2, "burn_in": 2, "collect": 1}
+    arguments: dict[str, Any] = {"max_width": 3, "depth": 2, "burn_in": 2, "sweeps": 1}
 
     def run() -> bool:
         found = pgbn.train_layerwise(X, progress=False, **{**arguments, name: value})
@@ -146,11 +146,11 @@ def test_arguments_of_training(name: str, value: Any) -> None:
 
 
 @campaign(120)
-@given(st.sampled_from(["layers", "burn_in", "samples", "seed", "threads", "terms", "vocabulary"]),
+@given(st.sampled_from(["layers", "burn_in", "draws", "seed", "threads", "terms", "vocabulary"]),
        odd)  # fmt: skip
 def test_arguments_of_inference(name: str, value: Any) -> None:
     found = attempt(
-        lambda: pgbn.infer(fitted().training_.deepest, X, **{"burn_in": 1, "samples": 1,
+        lambda: pgbn.infer(fitted().training_.deepest, X, **{"burn_in": 1, "draws": 1,
                                                              name: value}), [name])  # fmt: skip
     assert found is None or all(np.isfinite(part).all() for part in found.proportions.values())
 
@@ -268,7 +268,7 @@ def test_counts_near_the_limit(model: pgbn.PGBN) -> None:
     assert np.isfinite(estimator.components_).all()
     np.testing.assert_allclose(estimator.transform(data).sum(axis=1), 1.0)
     with pytest.raises(pgbn.PgbnError, match="tokens"):
-        pgbn.zoo.pfa(3).chain({"x": np.full((40, 9), 2**31 - 1)}, layer1="collapsed")
+        pgbn.zoo.pfa(3).chain({"x": np.full((40, 9), 2**31 - 1)}, sampler="collapsed")
     with pytest.raises(DataError, match=r"splitting .* tokens would need"):
         model.perplexity(np.full((40, 9), 2**31 - 1))
 

@@ -19,7 +19,7 @@ X = np.random.default_rng(0).poisson(1.0, (12, 9))
 
 def test_estimators_go_by_name() -> None:
     turned = xarray.DataArray(X.T, dims=("term", "doc"))
-    options = {"burn_in": 2, "collect": 1, "transform_burn_in": 1, "transform_samples": 1}
+    options = {"burn_in": 2, "sweeps": 1, "transform_burn_in": 1, "transform_draws": 1}
     one, two = (pgbn.PFA(3, random_state=0, **options).fit(data) for data in (X, turned))
     assert np.array_equal(one.components_, two.components_)
     assert np.array_equal(one.transform(X), one.transform(turned))
@@ -36,7 +36,7 @@ def test_a_dataset_is_refused_by_name() -> None:
 
 
 def test_reports_and_units_go_by_name(tmp_path: Path) -> None:
-    few = {"burn_in": 2, "collect": 1, "transform_burn_in": 1, "transform_samples": 1}
+    few = {"burn_in": 2, "sweeps": 1, "transform_burn_in": 1, "transform_draws": 1}
     model = pgbn.PFA(3, random_state=0, **few).fit(X)
     turned = xarray.DataArray(X.T, dims=("term", "doc"))
     one, two = (
@@ -50,7 +50,7 @@ def test_reports_and_units_go_by_name(tmp_path: Path) -> None:
     assert np.array_equal(model.inverse_transform(named), model.inverse_transform(units))
 
 
-FEW = {"burn_in": 2, "collect": 1, "transform_burn_in": 1, "transform_samples": 1}
+FEW = {"burn_in": 2, "sweeps": 1, "transform_burn_in": 1, "transform_draws": 1}
 TERMS = [f"w{number}" for number in range(9)]
 
 
@@ -65,7 +65,7 @@ def test_labels_along_terms_are_names_of_columns() -> None:
     for other in (named[::-1], frame[TERMS[::-1]]):
         with pytest.raises(DataError, match="must be in the same order"):
             model.transform(other)
-    ways = {"burn_in": 1, "samples": 1, "seed": 0}
+    ways = {"burn_in": 1, "draws": 1, "seed": 0}
     found = pgbn.infer(model, X, **ways).features()
     for other in (named, named[::-1], frame[TERMS[::-1]]):
         assert np.array_equal(pgbn.infer(model, other, **ways).features(), found)
@@ -89,7 +89,7 @@ def test_arrays_of_the_package_sparse(wrapped: bool, tmp_path: Path) -> None:
     given = xarray.DataArray(given.T, dims=("term", "doc")) if wrapped else given
     model = pgbn.PFA(3, random_state=0, **FEW)
     assert np.array_equal(model.fit(given).transform(given), model.fit(X).transform(X))
-    ways = {"burn_in": 1, "samples": 1, "seed": 0}
+    ways = {"burn_in": 1, "draws": 1, "seed": 0}
     one, two = (pgbn.infer(model, data, **ways).features() for data in (given, X))
     assert np.array_equal(one, two)
     built = pgbn.Corpus.build(given, tmp_path / "corpus")
@@ -98,6 +98,6 @@ def test_arrays_of_the_package_sparse(wrapped: bool, tmp_path: Path) -> None:
 
 def test_a_dictionary_of_keys_is_a_matrix() -> None:
     """It is a mapping too, and was taken for data by the names of nodes."""
-    few = {"burn_in": 2, "collect": 1, "seed": 0, "progress": False}
+    few = {"burn_in": 2, "sweeps": 1, "seed": 0, "progress": False}
     one, two = (pgbn.train_layerwise(data, 3, 1, **few).deepest for data in (X, sp.dok_array(X)))
     assert np.array_equal(one.phi[0], two.phi[0])

@@ -29,7 +29,7 @@ from tests.helpers.saved_kinds import read_body, sign, write_group
 RNG = np.random.default_rng(0)
 X = RNG.poisson(RNG.gamma(0.5, 10.0, (50, 3)) @ RNG.dirichlet(np.full(12, 0.1), 3))
 FAST: dict[str, Any] = {"burn_in": 4, "draws": 3, "thin": 2, "transform_burn_in": 3,
-                        "transform_samples": 6, "random_state": 0, "min_width": 1}  # fmt: skip
+                        "transform_draws": 6, "random_state": 0, "min_width": 1}  # fmt: skip
 REALS = partial(pg.zoo.pgbn, link="gamma")
 
 
@@ -84,7 +84,7 @@ def test_networks_of_counts_refuse_reals() -> None:
 
 def test_features_are_the_posterior_means_of_new_rows(model: NetworkTransformer) -> None:
     found = model.network_.infer({"x": X}, given=model.draws_, rows="row", nodes=["theta"],
-                                 burn_in=3, samples=6, seed=model._seed, threads=1)  # fmt: skip
+                                 burn_in=3, draws=6, seed=model._seed, threads=1)  # fmt: skip
     features = model.transform(X)
     np.testing.assert_array_equal(features, found["theta"])
     np.testing.assert_array_equal(model.transform(X[::-1])[::-1], features)
@@ -108,7 +108,7 @@ def test_rates_go_back(model: NetworkTransformer, grown: NetworkTransformer) -> 
 
 
 def test_the_score_is_the_log_density_at_the_means(model: NetworkTransformer) -> None:
-    found = model.network_.infer({"x": X}, given=model.draws_, rows="row", burn_in=3, samples=6,
+    found = model.network_.infer({"x": X}, given=model.draws_, rows="row", burn_in=3, draws=6,
                                  seed=model._seed, threads=1)  # fmt: skip
     means = model.means_
     rate = found["theta"] @ means["phi"] + np.outer(found["amount"], means["background"])
@@ -215,7 +215,7 @@ def test_what_files_hold(tmp_path: Path) -> None:
         ({"features": "theta"}, "features='theta'.*Did you mean 'theta1'"),
         ({"draws": 0}, "draws=0 must be"),
         ({"thin": 1.5}, "thin=1.5 must be"),
-        ({"transform_samples": 0}, "transform_samples=0"),
+        ({"transform_draws": 0}, "transform_draws=0"),
         ({"network": pg.zoo.pgbn, "depth": 0}, "depth=0 must be"),
         ({"network": pg.zoo.pgbn, "max_width": (3, 4)}, "max_width=.3, 4.: 4 is more than"),
     ],

@@ -31,7 +31,7 @@ from pgbn.storage.archive import decode, encode
 
 pandas = pytest.importorskip("pandas")
 
-FAST = {"burn_in": 15, "collect": 10, "transform_burn_in": 10, "transform_samples": 10}
+FAST = {"burn_in": 15, "sweeps": 10, "transform_burn_in": 10, "transform_draws": 10}
 
 
 def corpus(n=60, terms=24, seed=0):
@@ -53,10 +53,10 @@ def model():
 @pytest.mark.parametrize(
     "estimator",
     [
-        PFA(3, burn_in=3, collect=2, transform_burn_in=2, transform_samples=2),
-        PGBN(3, 2, burn_in=3, collect=2, transform_burn_in=2, transform_samples=2),
+        PFA(3, burn_in=3, sweeps=2, transform_burn_in=2, transform_draws=2),
+        PGBN(3, 2, burn_in=3, sweeps=2, transform_burn_in=2, transform_draws=2),
         pytest.param(
-            PGBN(3, 2, burn_in=3, collect=2, transform_burn_in=2, transform_samples=2,
+            PGBN(3, 2, burn_in=3, sweeps=2, transform_burn_in=2, transform_draws=2,
                  output="concat", min_width=0),
             marks=pytest.mark.long,
         ),
@@ -104,13 +104,13 @@ def test_perplexity_and_score(model):
 @pytest.mark.parametrize(
     ("held", "complaint"),
     [
-        (X[:5], "^X_held has 5 documents, but X has 60$"),
-        (X[:, :3], "^X_held has 3 features, but PGBN"),
-        (-X, "X_held"),
-        (X * 0.5, "^X_held: .*non-integer"),
-        (X * 0, "^X_held has no counts"),
-        ("text", "^X_held: "),
-        (np.ma.masked_array(X.toarray(), X.toarray() > 2), "^X_held has .* masked cells"),
+        (X[:5], "^held_out has 5 documents, but X has 60$"),
+        (X[:, :3], "^held_out has 3 features, but PGBN"),
+        (-X, "held_out"),
+        (X * 0.5, "^held_out: .*non-integer"),
+        (X * 0, "^held_out has no counts"),
+        ("text", "^held_out: "),
+        (np.ma.masked_array(X.toarray(), X.toarray() > 2), "^held_out has .* masked cells"),
     ],
 )
 def test_the_held_out_words_are_checked_under_their_name(model, held, complaint):
@@ -334,6 +334,6 @@ class _Nowhere(io.StringIO):
 )
 def test_training_goes_on_where_nobody_can_read(error, monkeypatch):
     monkeypatch.setattr("sys.stdout", _Nowhere(error))
-    model = PGBN((4, 3), burn_in=3, collect=2, min_width=1, random_state=0, verbose=2)
+    model = PGBN((4, 3), burn_in=3, sweeps=2, min_width=1, random_state=0, verbose=2)
     assert model.fit(X).n_iter_ == 10
     assert pgbn.train_minibatch(X, 3, steps=3, show_every=1, seed=0).widths == (3,)

@@ -14,7 +14,7 @@ from pgbn.evaluation import similar_topics
 
 pandas = pytest.importorskip("pandas")
 
-FAST = {"burn_in": 8, "collect": 4, "transform_burn_in": 4, "transform_samples": 4,
+FAST = {"burn_in": 8, "sweeps": 4, "transform_burn_in": 4, "transform_draws": 4,
         "random_state": 0, "min_width": 1}  # fmt: skip
 rng = np.random.default_rng(0)
 # The first half of the documents has the first ten terms, the second half the others.
@@ -176,7 +176,7 @@ def test_frames_need_pandas(model, monkeypatch):
     ],
 )
 def test_what_is_left_out_is_asked_for(call, message):
-    model = pgbn.PGBN((3, 2), burn_in=1, collect=1, random_state=0).fit(np.ones((4, 5), int))
+    model = pgbn.PGBN((3, 2), burn_in=1, sweeps=1, random_state=0).fit(np.ones((4, 5), int))
     with pytest.raises(DataError, match=message):
         call(model)
     names = ["rain", "sun", "sea", "sand", "wind"]

@@ -13,7 +13,7 @@ from pgbn.evaluation.projection import project, topics
 from tests.evaluation.test_layer_quality import three_topics
 from tests.helpers.documents import TERMS, model_of
 
-FEW = {"burn_in": 2, "samples": 2, "threads": 1}
+FEW = {"burn_in": 2, "draws": 2, "threads": 1}
 X = np.random.default_rng(0).poisson(1.0, (9, TERMS))
 X[2] = 0
 

@@ -90,7 +90,7 @@ def test_documents_whose_units_all_underflow_have_the_right_shares():
 
 
 def test_rates_at_medians_of_training_documents_or_from_the_prior():
-    training = train_layerwise(X, 4, 2, burn_in=5, collect=5, min_width=1, threads=1)
+    training = train_layerwise(X, 4, 2, burn_in=5, sweeps=5, min_width=1, threads=1)
     model = training.deepest
     medians = generate_documents(model, 50, seed=1)
     assert (medians.c == model.c).all()

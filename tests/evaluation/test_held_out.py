@@ -22,10 +22,10 @@ COUNTS = rng.poisson(rng.gamma(0.3, 3.0, (30, 15)))
 SEEN, HELD = split_tokens(COUNTS, 0.7)
 
 
-@pytest.mark.parametrize("layer1", ["collapsed", "blocked", "composed"])
-def test_tokens_by_values_are_the_ratio_of_sums(layer1: str) -> None:
+@pytest.mark.parametrize("sampler", ["collapsed", "blocked", "composed"])
+def test_tokens_by_values_are_the_ratio_of_sums(sampler: str) -> None:
     net = pg.zoo.pgbn([5, 3])
-    chain = net.chain({"x": SEEN}, layer1=layer1).sweep(5)
+    chain = net.chain({"x": SEEN}, sampler=sampler).sweep(5)
     score, rates, y = HeldOut(HELD, net["x"]), 0.0, HELD.toarray()
     for _ in range(5):
         score.add_chain(chain.sweep())
@@ -37,10 +37,10 @@ def test_tokens_by_values_are_the_ratio_of_sums(layer1: str) -> None:
     np.testing.assert_allclose(score.per_row(), expected, rtol=1e-9)
 
 
-@pytest.mark.parametrize("layer1", ["collapsed", "composed"])
-def test_means_are_those_given_the_counts(layer1: str) -> None:
+@pytest.mark.parametrize("sampler", ["collapsed", "composed"])
+def test_means_are_those_given_the_counts(sampler: str) -> None:
     net = pg.zoo.pgbn([5, 3])
-    chain = net.chain({"x": SEEN}, layer1=layer1).sweep(5)
+    chain = net.chain({"x": SEEN}, sampler=sampler).sweep(5)
     score = HeldOut(HELD, net["x"])
     score.add_chain(chain, means=True)
     counts, values = chain.counts, chain.values
@@ -112,7 +112,7 @@ def test_multinomial_tokens_from_chain_and_draws() -> None:
     by_draws.add_draws(draws)
     for draw in range(4):
         by_hand.add(draws["phi"][0, draw], draws["theta"][0, draw])
-    assert by_draws.samples == 4
+    assert by_draws.draws == 4
     assert by_draws.perplexity() == pytest.approx(by_hand.perplexity(), rel=1e-12)
 
 
@@ -134,12 +134,12 @@ def test_tokens_of_new_rows_given_draws_of_the_rest() -> None:
     """20 draws of Φ, two of θ given each: the ratio of sums over all 40."""
     net = pg.zoo.pfa(3, 0.5)
     past = net.sample({"x": COUNTS[:20]}, burn_in=5, draws=20, keep=["phi1", "r"], progress=False)
-    rows = net.infer({"x": SEEN[20:]}, past, "doc", burn_in=20, samples=40, keep="draws")
+    rows = net.infer({"x": SEEN[20:]}, past, "doc", burn_in=20, draws=40, keep="draws")
     score, by_hand = HeldOut(HELD[20:], net["x"]), HeldOut(HELD[20:])
     score.add_draws(rows)
     for number, theta in enumerate(rows.draws["theta1"]):
         by_hand.add(past["phi1"][0, number // 2], theta)
-    assert score.samples == 40
+    assert score.draws == 40
     assert score.perplexity() == pytest.approx(by_hand.perplexity(), rel=1e-12)
 
 
@@ -174,7 +174,7 @@ def test_perplexity_is_the_ratio_of_sums_over_samples():
     np.testing.assert_allclose(accumulator.per_row(), each)
     last = theta @ phi / theta.sum(axis=1, keepdims=True)
     assert accumulator.last() == pytest.approx(math.exp(-(y * np.log(last)).sum() / y.sum()))
-    assert accumulator.samples == 3
+    assert accumulator.draws == 3
 
 
 def test_small_probabilities_count_as_they_are() -> None:
@@ -241,7 +241,7 @@ REFUSED = {
     ),
     "no mask": (lambda: HeldOut(COUNTS, NET["x"], by="cells"), ["masked_array"]),
     "nothing": (lambda: HeldOut(COUNTS * 0, NET["x"]), ["nothing is held out"]),
-    "no samples": (lambda: HeldOut(HELD, NET["x"]).perplexity(), ["no samples", "add_chain"]),
+    "no draws": (lambda: HeldOut(HELD, NET["x"]).perplexity(), ["no draws", "add_chain"]),
     "shape": (
         lambda: HeldOut(HELD, NET["x"]).add_chain(NET.chain({"x": COUNTS[:4]})),
         ["(30, 15)", "(4, 15)"],
@@ -263,11 +263,11 @@ def test_refused(name: str) -> None:
     check_refused(build, (pg.DataError,), words)
 
 
-@pytest.mark.parametrize("layer1", ["collapsed", "partial", "blocked"])
-def test_the_current_topics_are_scored_though_nobody_looked_at_them(layer1: str) -> None:
+@pytest.mark.parametrize("sampler", ["collapsed", "partial", "blocked"])
+def test_the_current_topics_are_scored_though_nobody_looked_at_them(sampler: str) -> None:
     X = np.random.default_rng(5).poisson(0.6, (30, 12))
     net = pg.zoo.pfa(4)
-    chain = net.chain({"x": X}, layer1=layer1, threads=1).sweep(5)
+    chain = net.chain({"x": X}, sampler=sampler, threads=1).sweep(5)
     found = []
     for _ in range(2):
         held_out = HeldOut(X, net["x"])

@@ -43,7 +43,7 @@ CALLS: dict[str, Callable[[object], object]] = {
     "X": lambda v: ev.to_pyldavis(MODEL, v),
     "training": lambda v: ev.training_advice(v),
     "burn_in": lambda v: ev.completion_perplexity(MODEL, X, burn_in=v),
-    "samples": lambda v: ev.completion_perplexity(MODEL, X, samples=v),
+    "number of draws": lambda v: ev.completion_perplexity(MODEL, X, draws=v),
     "node of held-out data": lambda v: ev.HeldOut(X, v),
     "by": lambda v: ev.HeldOut(X, PFA["x"], v),
     "name of rows": lambda v: drawn().log_likelihood(v, "row"),
@@ -76,7 +76,7 @@ NAMED: dict[str, Callable[[], object]] = {
     r"dates=.*give one entry": lambda: ev.time_bins("2019"),
     r"dates: \[1\] of document 0": lambda: ev.time_bins([[1], [2, 3]]),
     r"bins=.* memory": lambda: ev.time_bins([1, 2], 2**62),
-    r"holding: \['phi1'\] is not a name": lambda: PFA.holding(["phi1"]),
+    r"with_given: \['phi1'\] is not a name": lambda: PFA.with_given(["phi1"]),
     r"columns\['text'\]=3: give a list": lambda: pgbn.save(PFA, "nowhere", columns={"text": 3}),
     r"burn_in=.* must be an integer": lambda: PFA.sample({"x": X}, np.timedelta64(2, "s"), 1),
 }  # fmt: skip

@@ -70,18 +70,18 @@ def test_arviz_stats_take_the_log_likelihood() -> None:
 def test_trainings_and_estimators_hand_over_kept_draws() -> None:
     from pgbn.estimators import PFA
 
-    model = PFA(3, burn_in=4, collect=6, keep_draws=3, random_state=0).fit(FRAME)
+    model = PFA(3, burn_in=4, sweeps=6, keep_draws=3, random_state=0).fit(FRAME)
     for each in (model, model.training_, model.training_.deepest):
         posterior = each.to_arviz()["posterior"]
         assert posterior["phi1"].dims == ("chain", "draw", "topic1", "term")
         assert posterior["phi1"].shape[:2] == (1, 3)
         assert list(posterior.coords["term"].values) == list("abcd")
     with pytest.raises(pg.DataError, match="keep_draws=20"):
-        PFA(3, burn_in=2, collect=2, random_state=0).fit(FRAME).to_arviz()
+        PFA(3, burn_in=2, sweeps=2, random_state=0).fit(FRAME).to_arviz()
 
 
 def test_a_network_that_was_grown_hands_over_its_draws() -> None:
-    settings = {"burn_in": 2, "collect": 3, "keep_draws": 3, "progress": False}
+    settings = {"burn_in": 2, "sweeps": 3, "keep_draws": 3, "progress": False}
     training = pg.train_layerwise({"x": FRAME}, 3, 1, family=lambda w: pg.zoo.pgbn(w), **settings)
     for each in (training, training.deepest):
         assert each.to_arviz()["posterior"]["phi1"].dims == ("chain", "draw", "topic1", "term")

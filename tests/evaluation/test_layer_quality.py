@@ -19,10 +19,10 @@ from pgbn.evaluation import (
 from pgbn.evaluation.layer_quality import (
     effective_width,
     looks_like_noise,
-    merge_twins,
+    merge_duplicates,
     similar_topics,
     still_falling,
-    without_twins,
+    without_duplicates,
 )
 from pgbn.training.trained import TrainedNetwork
 from pgbn.training.training_result import LayerwiseTraining
@@ -63,7 +63,7 @@ def test_the_effective_width_is_that_of_equal_shares():
 
 def test_a_layer_in_one_line():
     first, second = layer_quality(three_topics())
-    assert (first.layer, first.width, first.twins) == (1, 3, 2)
+    assert (first.layer, first.width, first.duplicates) == (1, 3, 2)
     assert first.diversity == pytest.approx(20 / 30)
     assert first.effective == pytest.approx(effective_width(np.array([0.5, 0.25, 0.25])))
     assert (second.layer, second.width) == (2, 2)
@@ -86,7 +86,7 @@ def test_upper_layers_are_read_by_relevance():
 
 
 def two_layers(terms=120):
-    """Six topics of twenty terms each; in the second layer, 0 and 2 are twins, and 1 and 3."""
+    """Six topics of twenty terms each; in the second layer, 0 and 2 are duplicates, and 1 and 3."""
     phi = np.full((6, terms), 1e-6)
     for k in range(6):
         phi[k, 20 * k : 20 * k + 20] = np.arange(20, 0, -1)
@@ -98,23 +98,23 @@ def two_layers(terms=120):
 
 
 def test_twins_above_the_first_layer_are_merged():
-    merged = merge_twins(two_layers())
+    merged = merge_duplicates(two_layers())
     assert merged.widths == (6, 3)
     assert similar_topics(merged, 2) == []
-    assert merge_twins(merged) is None
+    assert merge_duplicates(merged) is None
     np.testing.assert_allclose(merged.r, [2, 2, 1])
 
 
 def test_what_is_left_alone():
     one = two_layers().with_topics(phi=two_layers().phi[:1], r=np.ones(6), c=np.ones(1), weights=())
-    assert merge_twins(one) is None  # one layer
+    assert merge_duplicates(one) is None  # one layer
     same = np.repeat(two_layers().phi[1][:1], 3, axis=0)
     alike = two_layers().with_topics(phi=(two_layers().phi[0], same), r=np.ones(3), weights=())
-    assert merge_twins(alike) is None  # one topic would be left
+    assert merge_duplicates(alike) is None  # one topic would be left
     fewer = two_layers().phi[0][:, :99]
     fewer = fewer / fewer.sum(axis=1, keepdims=True)
     few = two_layers().with_topics(phi=(fewer, two_layers().phi[1]))
-    assert merge_twins(few) is None
+    assert merge_duplicates(few) is None
 
 
 def test_rounds_end_when_there_are_no_twins():
@@ -125,12 +125,12 @@ def test_rounds_end_when_there_are_no_twins():
         return merged
 
     first = LayerwiseTraining((two_layers(),), "depth 2 reached")
-    found = without_twins(first, train)
+    found = without_duplicates(first, train)
     assert seen == [(6, 3)]
     assert found.widths == (6, 3)
-    assert found.stopped == "depth 2 reached; twins were merged, 6-5 to 6-3"
-    assert without_twins(found, train) is found
-    stubborn = without_twins(first, lambda merged: seen.append("again") or two_layers())
+    assert found.stopped == "depth 2 reached; duplicates were merged, 6-5 to 6-3"
+    assert without_duplicates(found, train) is found
+    stubborn = without_duplicates(first, lambda merged: seen.append("again") or two_layers())
     assert seen.count("again") == 3
     assert stubborn.widths == (6, 5)
 

@@ -20,9 +20,9 @@ from pgbn.training import LayerwiseTraining
 from tests.helpers.trained import X, model_of
 
 FUNCTIONS = {
-    "infer": lambda model: pgbn.infer(model, X, burn_in=1, samples=1)["theta2"],
+    "infer": lambda model: pgbn.infer(model, X, burn_in=1, draws=1)["theta2"],
     "completion_perplexity": lambda model: completion_perplexity(
-        model, X, burn_in=1, samples=1
+        model, X, burn_in=1, draws=1
     ).perplexity(),
     "generate_documents": lambda model: generate_documents(model, 2).counts.toarray(),
     "topics": lambda model: [str(topic) for topic in topics(model, 2)],

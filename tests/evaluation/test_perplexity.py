@@ -79,7 +79,7 @@ def test_completion_checks_before_it_infers(monkeypatch, held_out, options, mess
 
 
 def test_completion_drops_columns_beyond_the_vocabulary_in_both_parts():
-    model, sweeps = model_of(), {"burn_in": 2, "samples": 2, "threads": 1}
+    model, sweeps = model_of(), {"burn_in": 2, "draws": 2, "threads": 1}
     wider = sp.hstack([X, sp.csr_array(np.ones((30, 2), int))], format="csr")
     expected = completion_perplexity(model, X, X, **sweeps).perplexity()
     with pytest.warns(PgbnWarning, match="unknown terms with 60 counts") as caught:
@@ -102,21 +102,21 @@ def test_perplexity_accumulates_during_training_and_beats_the_unigram():
         if progress.phase == "collect" and progress.sweep % 5 == 0:
             accumulator.add_chain(progress.chain)
 
-    result = train_layerwise(train, 8, 1, burn_in=60, collect=40, threads=1, callback=collect)
-    assert accumulator.samples == 8
+    result = train_layerwise(train, 8, 1, burn_in=60, sweeps=40, threads=1, callback=collect)
+    assert accumulator.draws == 8
     counts = np.asarray(train.sum(axis=0), float) + 0.05
     unigram = np.exp(-(test.toarray() @ np.log(counts / counts.sum())).sum() / test.sum())
     assert accumulator.perplexity() < 0.8 * unigram
     assert accumulator.perplexity() <= accumulator.last()
-    completed = completion_perplexity(result.deepest, train, test, burn_in=50, samples=50)
+    completed = completion_perplexity(result.deepest, train, test, burn_in=50, draws=50)
     assert completed.perplexity() == pytest.approx(accumulator.perplexity(), rel=0.15)
-    whole = completion_perplexity(result.deepest, x, burn_in=50, samples=50)
+    whole = completion_perplexity(result.deepest, x, burn_in=50, draws=50)
     assert whole.per_row().shape == (80,)
     assert whole.perplexity() < 0.8 * unigram
 
 
 def test_completion_is_split_and_infer_with_the_arguments_given() -> None:
-    model, sweeps = model_of(), {"burn_in": 2, "samples": 5, "threads": 1}
+    model, sweeps = model_of(), {"burn_in": 2, "draws": 5, "threads": 1}
     seen, rest = split_tokens(X, 0.3, seed=7)
     expected = HeldOut(rest)
     expected.add(model.phi[0], pgbn.infer(model, seen, layers=1, seed=7, **sweeps)["theta1"])
@@ -128,7 +128,7 @@ def test_perplexity_leaves_out_terms_that_no_topic_has() -> None:
     phi = np.array([[0.5, 0.5, 0.0]])
     model = TrainedNetwork.of_topics((phi,), np.ones(1), np.ones(1))
     with pytest.warns(PgbnWarning, match="1 unknown terms with 9 counts") as caught:
-        found = completion_perplexity(model, [[4, 4, 9]], [[2, 2, 0]], burn_in=3, samples=3)
+        found = completion_perplexity(model, [[4, 4, 9]], [[2, 2, 0]], burn_in=3, draws=3)
     assert len(caught) == 1
     assert found.perplexity() == pytest.approx(2.0)
 
@@ -137,8 +137,8 @@ def test_with_the_training_documents_the_chain_of_the_training_goes_on() -> None
     """The samples of a chain on both, begun at the state that training left."""
     x = np.random.default_rng(0).poisson(1.0, (20, 8))
     seen, rest = split_tokens(x[12:], 0.5)
-    model = pgbn.PGBN(4, 1, burn_in=4, collect=3, random_state=1, n_jobs=1,
-                      transform_burn_in=2, transform_samples=10).fit(x[:12])  # fmt: skip
+    model = pgbn.PGBN(4, 1, burn_in=4, sweeps=3, random_state=1, n_jobs=1,
+                      transform_burn_in=2, transform_draws=10).fit(x[:12])  # fmt: skip
     trained = model.training_.deepest
     chain = trained.network().chain({"x": x[:12]}, model._seed, trained.sweeps, trained.state)
     chain = chain.append({"x": seen}, sweeps=10).sweep(2)
@@ -157,7 +157,7 @@ def test_with_the_training_documents_the_chain_of_the_training_goes_on() -> None
 
 
 COUNTS = sp.csr_array(np.random.default_rng(0).poisson(0.7, (60, 24)))
-FAST = {"burn_in": 15, "collect": 10, "transform_burn_in": 10, "transform_samples": 10}
+FAST = {"burn_in": 15, "sweeps": 10, "transform_burn_in": 10, "transform_draws": 10}
 
 
 @pytest.mark.parametrize("link", ["bernoulli", "gamma"])
@@ -179,8 +179,8 @@ def test_score_makes_no_dense_matrix_of_all_documents():
     rng, documents, terms = np.random.default_rng(0), 1000, 6000
     row = sp.csr_array(rng.random((1, terms)) < 0.01).astype(int)
     data = sp.csr_array(sp.vstack([row] * documents))
-    fitted = PFA(2, link="bernoulli", burn_in=1, collect=1, transform_burn_in=0,
-                 transform_samples=1, random_state=0).fit(data)  # fmt: skip
+    fitted = PFA(2, link="bernoulli", burn_in=1, sweeps=1, transform_burn_in=0,
+                 transform_draws=1, random_state=0).fit(data)  # fmt: skip
     tracemalloc.start()
     fitted.score(data)
     peak = tracemalloc.get_traced_memory()[1]

@@ -47,7 +47,7 @@ def test_draws_have_the_mean_and_spread_of_the_posterior(model):
     assert draws.shape == (150, 12, 3)
     np.testing.assert_allclose(draws.sum(axis=2), 1.0)
     assert not (share_draws(model, X, 2, 2, burn_in=10, seed=1, threads=1) == draws[:2]).any()
-    exact = infer(model, X, layers=2, burn_in=50, samples=4000, threads=1)
+    exact = infer(model, X, layers=2, burn_in=50, draws=4000, threads=1)
     error = exact.proportions_sd["theta2"] / np.sqrt(150)
     z = (draws.mean(axis=0) - exact.proportions["theta2"]) / np.maximum(error, 1e-9)
     assert np.abs(z).max() < 4

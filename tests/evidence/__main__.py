@@ -53,7 +53,7 @@ def _mutants(results: Results, power: float) -> None:
             if f"{name} | {mistake}" in results.found["mutants"]:
                 continue
             replicates = max(500, round(power * 60_000))
-            found = geweke(network, sizes, replicates, 6, 1, mutant.layer1, broken=mutant)
+            found = geweke(network, sizes, replicates, 6, 1, mutant.sampler, broken=mutant)
             results.put("mutants", f"{name} | {mistake}", {
                 "z": round(found.worst, 1), "replicates": replicates,
             })  # fmt: skip

@@ -95,7 +95,7 @@ def test_what_a_kernel_leaves_invariant() -> None:
     assert r"\prod p\bigl(\theta_{k i} : \mathrm{Gam}(a_{k}\, r,\ 2)\bigr)" in text
     assert "leaves the conditional invariant: it begins from the current value" in text
     assert "Neal 2003" in text
-    assert "invariant: it begins" not in network.holding("a").explain()
+    assert "invariant: it begins" not in network.with_given("a").explain()
 
 
 def test_no_two_nodes_have_one_symbol() -> None:
@@ -126,9 +126,9 @@ def test_of_dirichlet_scores_no_rate_is_left() -> None:
     assert "The power of the rate" not in text
 
 
-@pytest.mark.parametrize("layer1", ["blocked", "composed"])
-def test_cells_have_no_tokens(layer1: str) -> None:
-    assert "token" not in pg.zoo.pgbn([3, 2]).explain(layer1=layer1)
+@pytest.mark.parametrize("sampler", ["blocked", "composed"])
+def test_cells_have_no_tokens(sampler: str) -> None:
+    assert "token" not in pg.zoo.pgbn([3, 2]).explain(sampler=sampler)
 
 
 def test_a_letter_that_a_node_has_is_marked() -> None:
@@ -152,7 +152,7 @@ def test_every_step_is_in_the_short_form_and_no_lemma(name: str) -> None:
 
 
 def test_like_steps_stand_together() -> None:
-    text = words(pg.zoo.pgbn([3, 2]).explain(layer1="blocked", brief=True))
+    text = words(pg.zoo.pgbn([3, 2]).explain(sampler="blocked", brief=True))
     assert "Steps 2 to 4: counts(theta1), counts(theta2) and counts(r)." in text
     assert "Steps 10 to 13: gamma0, r, theta2 and theta1, with r, θ⁽²⁾ and θ⁽¹⁾ integrated" in text
     for format in FORMATS:

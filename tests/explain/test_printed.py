@@ -25,21 +25,21 @@ def first_layers(network: pg.Network) -> tuple[Any, Any]:
 
 ZOO = {name: net for name, net in small_zoo().items() if "3" not in name}
 CASES = [
-    (name, layer1)
+    (name, sampler)
     for name, network in ZOO.items()
-    for layer1 in ("composed", "blocked", "partial", "collapsed")
-    if layer1 == "composed" or not isinstance(plain_pattern(network.wiring), str)
+    for sampler in ("composed", "blocked", "partial", "collapsed")
+    if sampler == "composed" or not isinstance(plain_pattern(network.wiring), str)
 ]
 
 
-def chain_of(network: pg.Network, layer1: str, seed: int = 3) -> pg.Chain:
+def chain_of(network: pg.Network, sampler: str, seed: int = 3) -> pg.Chain:
     data = data_for(network, SMALL_SIZES, 2.0)
-    return network.chain(data, seed=seed, layer1=layer1, threads=1)
+    return network.chain(data, seed=seed, sampler=sampler, threads=1)
 
 
-@pytest.mark.parametrize(("name", "layer1"), CASES)
-def test_what_is_printed_is_what_is_done(name: str, layer1: str) -> None:
-    chain = chain_of(ZOO[name], layer1)
+@pytest.mark.parametrize(("name", "sampler"), CASES)
+def test_what_is_printed_is_what_is_done(name: str, sampler: str) -> None:
+    chain = chain_of(ZOO[name], sampler)
     assert len(check_printed(chain)) == len(chain.schedule)
 
 
@@ -52,7 +52,7 @@ def wider_chain(name: str) -> pg.Chain:
     network, sizes = WIDER[name]
     drawn = network.generate(seed=5, sizes=sizes)
     data = {x: drawn[x] for x in network.observed}
-    return network.chain(data, seed=3, layer1="composed", threads=1)
+    return network.chain(data, seed=3, sampler="composed", threads=1)
 
 
 @pytest.mark.parametrize(
@@ -75,7 +75,9 @@ def test_densities_of_kernels(name: str) -> None:
 def sliced_chain(name: str) -> pg.Chain:
     network = SLICED[name]()
     network = network.with_sizes(**sizes_of(network))
-    return network.chain({"x": network.generate(seed=5)["x"]}, seed=3, layer1="composed", threads=1)
+    return network.chain(
+        {"x": network.generate(seed=5)["x"]}, seed=3, sampler="composed", threads=1
+    )
 
 
 WIDE = [
@@ -87,13 +89,13 @@ WIDE = [
 ]
 
 
-@pytest.mark.parametrize(("name", "layer1"), WIDE)
-def test_labels_of_wider_first_layers(name: str, layer1: str) -> None:
+@pytest.mark.parametrize(("name", "sampler"), WIDE)
+def test_labels_of_wider_first_layers(name: str, sampler: str) -> None:
     """Background, size factors, inferred eta, several kinds of data."""
     network = VARIANTS[name]()
     data = data_for(network, VARIANT_SIZES, 2.0)
-    chain = network.chain(data, seed=3, layer1=layer1, threads=1)
-    assert chain.layer1 == layer1
+    chain = network.chain(data, seed=3, sampler=sampler, threads=1)
+    assert chain.sampler == sampler
     assert len(check_printed(chain)) == len(chain.schedule)
 
 
@@ -109,8 +111,8 @@ def test_missing_cells_are_imputed_as_printed() -> None:
 def broken(name: str, network: pg.Network) -> pg.Chain:
     mutant = testing.mutants(network)[name]
     data = {"x": np.array([[6, 1], [0, 5], [3, 3]])}  # several tokens in a cell
-    chain = network.chain(data, seed=0, layer1=mutant.layer1, threads=1)
-    check_printed(network.chain(data, seed=0, layer1=mutant.layer1, threads=1))
+    chain = network.chain(data, seed=0, sampler=mutant.sampler, threads=1)
+    check_printed(network.chain(data, seed=0, sampler=mutant.sampler, threads=1))
     mutant(chain)
     return chain
 

@@ -179,18 +179,18 @@ def test_latex_compiles(network: pg.Network, tmp_path: Path) -> None:
 
 WIDER = {name: network for name, (network, _) in wider_models().items()}
 ZOO = [
-    (network, layer1)
+    (network, sampler)
     for network in large_zoo().values()
-    for layer1 in ("blocked", "partial", "collapsed")
-    if layer1 == "blocked" or not isinstance(plain_pattern(network.wiring), str)
+    for sampler in ("blocked", "partial", "collapsed")
+    if sampler == "blocked" or not isinstance(plain_pattern(network.wiring), str)
 ] + [(network, "auto") for network in WIDER.values()]
 
 
 @needs_latex
-@pytest.mark.parametrize(("network", "layer1"), ZOO)
-def test_no_text_is_hidden(network: pg.Network, layer1: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("network", "sampler"), ZOO)
+def test_no_text_is_hidden(network: pg.Network, sampler: str, tmp_path: Path) -> None:
     """No line is wider than the page, no label is given twice, no character is missing."""
-    log = _log_of(str(network.explain("latex", layer1)), tmp_path)
+    log = _log_of(str(network.explain("latex", sampler)), tmp_path)
     assert not re.search(r"Overfull|Missing character|multiply defined", log)
 
 

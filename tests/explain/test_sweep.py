@@ -49,7 +49,7 @@ def test_a_users_order_is_explained_with_the_sum_exemption() -> None:
 
 
 def test_the_life_of_every_value_that_goes_stale() -> None:
-    text = plain(pg.zoo.pgbn([3, 2]).explain(layer1="blocked"))
+    text = plain(pg.zoo.pgbn([3, 2]).explain(sampler="blocked"))
     assert (
         "theta1 is stale from step 6 (phi2) on, once more after steps 9, 10, 11 and 12, until "
         "step 13 draws it. Steps 7 to 12 do not read it." in text
@@ -68,7 +68,7 @@ def test_sums_are_exempt_and_their_algebra_is_stated() -> None:
 
 def test_an_order_that_was_not_checked_is_not_praised() -> None:
     network = pg.zoo.pgbn([3, 2])
-    chain = network.chain({"x": np.ones((3, 4), int)}, layer1="composed", threads=1)
+    chain = network.chain({"x": np.ones((3, 4), int)}, sampler="composed", threads=1)
     mutants(network)["stale order"](chain)
     text = plain(chain.explain())
     assert "The order below was not checked." in text
@@ -88,10 +88,10 @@ def test_by_default_it_is_the_one_that_a_chain_takes(name: str) -> None:
     chain = network.chain(data_for(network, SMALL_SIZES), threads=1)
     sampler = sampler_of(network)
     explained = (
-        chain.layer1 if sampler.patterns else "composed"
+        chain.sampler if sampler.patterns else "composed"
     )  # what the rules say, "blocked" draws
-    assert chain.layer1 in (explained, "blocked")
-    assert sampler_of(network).layer1 == sampler_of_chain(chain).layer1 == explained
+    assert chain.sampler in (explained, "blocked")
+    assert sampler_of(network).name == sampler_of_chain(chain).name == explained
     assert sampler_of(network).schedule.names == chain.schedule.names
     assert str(chain.explain()) == str(network.explain())
 
@@ -102,21 +102,21 @@ def test_a_user_order_that_needs_more_values_is_explained_with_them() -> None:
     theta = pg.Gamma("theta", 1, c, dims=("doc", "topic"))
     phi = pg.Dirichlet("phi", 0.1, over="term", dims="topic")
     network = pg.Network(pg.Poisson("x", phi @ theta, dims=("doc", "term")), sizes={"topic": 2})
-    assert sampler_of(network).layer1 == "collapsed"
-    assert sampler_of(network.with_order(["counts(x)", "phi", "c", "theta"])).layer1 == "blocked"
+    assert sampler_of(network).name == "collapsed"
+    assert sampler_of(network.with_order(["counts(x)", "phi", "c", "theta"])).name == "blocked"
 
 
 @pytest.mark.parametrize(
-    ("network", "layer1", "words"),
+    ("network", "sampler", "words"),
     [
-        (pg.zoo.pgbn([3]), "colapsed", r"layer1='colapsed'.*'auto'.*Did you mean 'collapsed'"),
-        (pg.zoo.pgbn([3]), None, "layer1=None"),
-        (pg.zoo.pgbn([3], link="bernoulli"), "collapsed", "are not counts; use layer1='auto'"),
+        (pg.zoo.pgbn([3]), "colapsed", r"sampler='colapsed'.*'auto'.*Did you mean 'collapsed'"),
+        (pg.zoo.pgbn([3]), None, "sampler=None"),
+        (pg.zoo.pgbn([3], link="bernoulli"), "collapsed", "are not counts; use sampler='auto'"),
     ],
 )
-def test_samplers_that_do_not_exist(network: pg.Network, layer1: str, words: str) -> None:
+def test_samplers_that_do_not_exist(network: pg.Network, sampler: str, words: str) -> None:
     with pytest.raises(pg.NetworkError, match=words):
-        network.explain(layer1=layer1)
+        network.explain(sampler=sampler)
 
 
 def test_missing_cells_are_known_to_a_chain() -> None:
@@ -130,10 +130,10 @@ def test_missing_cells_are_known_to_a_chain() -> None:
 
 @pytest.mark.parametrize("above", [True, False])
 def test_given_loadings_are_not_integrated_out(above: bool) -> None:
-    network = pg.zoo.pgbn([3, 2]).holding("phi1", above=above)
-    assert sampler_of(network).layer1 == "partial"
+    network = pg.zoo.pgbn([3, 2]).with_given("phi1", above=above)
+    assert sampler_of(network).name == "partial"
     with pytest.raises(pg.StaleReadError, match="integrates phi1 out, but phi1 is given"):
         sampler_of(network, "collapsed")
     phi, data = np.full((3, 5), 0.2), {"x": np.ones((4, 5), int)}
     with pytest.raises(pg.StaleReadError, match="integrates phi1 out, but phi1 is given"):
-        network.chain(data, given={"phi1": phi}, layer1="collapsed")
+        network.chain(data, given={"phi1": phi}, sampler="collapsed")

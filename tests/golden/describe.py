@@ -54,12 +54,17 @@ def _chain(chain: pg.Chain) -> dict[str, Any]:
     return {
         "network": digest(chain.network.to_json()),
         "schedule": digest(chain.schedule.names),
-        "layer1": chain.layer1,
+        "layer1": chain.sampler,
         "seed": chain.seed,
         "number": chain.number,
         "sweeps": chain.sweeps,
         "state": {name: [str(v.dtype), v.shape, digest(v)] for name, v in state.items()},
     }
+
+
+# The names that parameters had when the files were written.
+OLDER = {"sampler": "layer1", "sweeps": "collect", "transform_draws": "transform_samples",
+         "merge_duplicates": "merge_twins"}  # fmt: skip
 
 
 def _object(value: Any) -> dict[str, Any]:
@@ -69,7 +74,7 @@ def _object(value: Any) -> dict[str, Any]:
         return _chain(value)
     if not hasattr(value, "get_params"):
         return trained(value)
-    parameters = {name: str(entry) for name, entry in value.get_params().items()}
+    parameters = {OLDER.get(n, n): str(entry) for n, entry in value.get_params().items()}
     newer = {"keep_draws": "0", "merge_twins": "True", "learning": "gibbs", "batch_size": "512",
              "executor": "None"}  # fmt: skip
     for name, default in newer.items():  # parameters that the files are older than
@@ -93,7 +98,7 @@ def _checkpoint(folder: Path) -> dict[str, Any]:
     where = ("depth", "phase", "sweep", "sweeps", "done", "total")
     return {
         "data": _data(at.data),
-        "arguments": at.arguments,
+        "arguments": {OLDER.get(n, n): value for n, value in at.arguments.items()},
         "context": {name: value for name, value in at.context.items() if name != "seconds"},
         "chain": _chain(at.progress.chain),
         "networks": [trained(network) for network in at.progress.networks],
@@ -158,12 +163,12 @@ def continued(folder: Path, threads: int) -> str:
         return digest([value.transform(x), value.score(x)])
     model = getattr(value, "deepest", value)
     x = documents(model.link) if saved.data is None else saved.data
-    found = pg.infer(model, x, burn_in=2, samples=3, seed=1, threads=threads)
+    found = pg.infer(model, x, burn_in=2, draws=3, seed=1, threads=threads)
     units = {t: found[name] for t, name in found.layers.items()}
     further = None
     if model.state:
         further = trained(pg.train_layerwise(
-            x, model.widths[0], model.depth + 1, burn_in=3, collect=2, link=model.link, min_width=1, seed=2,
+            x, model.widths[0], model.depth + 1, burn_in=3, sweeps=2, link=model.link, min_width=1, seed=2,
             threads=threads, progress=False, start_from=value,
         ))  # fmt: skip
     return digest([found.features(), units, further])

@@ -56,7 +56,7 @@ def test_a_corpus(older: Path) -> None:
 def test_features(older: Path, tmp_path: Path) -> None:
     model = pgbn.load(Path(__file__).parent / "files" / "trained")
     corpus = pgbn.Corpus.build(np.vstack([DATA] * 5), tmp_path / "corpus", block_rows=16)
-    few: dict[str, Any] = {"burn_in": 2, "samples": 2, "threads": 1}
+    few: dict[str, Any] = {"burn_in": 2, "draws": 2, "threads": 1}
     seen: list[Any] = []
     target = older / "features" / "f.npy"
     found = pgbn.transform_to(model, corpus, target, progress=counter(seen), **few)

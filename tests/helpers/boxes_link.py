@@ -56,7 +56,7 @@ def _things(stream: Stream, value: Array, rate: Array) -> Array:
 
 
 pgbn.evidence_rule(
-    Boxes, "rate", relation="held", count="count", exposure=1.0, equation=r"(n,\ 1)",
+    Boxes, "rate", relation="given", count="count", exposure=1.0, equation=r"(n,\ 1)",
     reference="the Poisson likelihood of the things",
 )  # fmt: skip
 

@@ -12,7 +12,7 @@ pytest.importorskip("typer")
 pytest.importorskip("sklearn")
 from pgbn.cli import run_command
 
-FAST = ["--burn-in", "20", "--collect", "10", "--max-width", "8", "--depth", "2"]
+FAST = ["--burn-in", "20", "--sweeps", "10", "--max-width", "8", "--depth", "2"]
 
 
 Capture = pytest.CaptureFixture[str]

@@ -19,7 +19,7 @@ def samplers_of_network(network: Network) -> tuple[str, ...]:
             k.name
             for k in kinds
             if not any(k.unsupported_reason(network.wiring, p, patterns) for p in patterns)
-            and (k.name != "collapsed" or not {p.loadings for p in patterns} & set(network.held))
+            and (k.name != "collapsed" or not {p.loadings for p in patterns} & set(network.given))
         ),
         "composed",
     )

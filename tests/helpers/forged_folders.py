@@ -253,7 +253,7 @@ def forge_files(choice: random.Random, target: Path) -> None:
 
 # ---- the use of a folder ------------------------------------------------------------------------
 
-FEW: dict[str, Any] = {"burn_in": 1, "samples": 2}
+FEW: dict[str, Any] = {"burn_in": 1, "draws": 2}
 TEXTS = "word0 word1 word1\nword3 word4 " + "w" * 5000 + "\n"
 
 
@@ -261,7 +261,7 @@ def use_folder(folder: Path, place: Path, choice: random.Random) -> None:
     """Commands, the verbs of Python for what it holds, and going on with what was stopped."""
     texts, page = place / "new.txt", place / "page.html"
     texts.write_text(TEXTS)
-    few = ["--burn-in", "1", "--samples", "1"]
+    few = ["--burn-in", "1", "--draws", "1"]
     for words in (
         ["info", str(folder)], ["topics", str(folder)], ["explain", str(folder)],
         ["generate", str(folder), "-n", "1"], ["label", str(folder), "1/0=sea"],
@@ -349,13 +349,13 @@ def _inferred(model: Any) -> Any:
     """What new rows have; of a family of one's own, which has no link, by its network."""
     deepest = _deepest(model)
     if not deepest.link:
-        found = deepest.network().infer(OWN, given=deepest.means, burn_in=1, samples=1)
+        found = deepest.network().infer(OWN, given=deepest.means, burn_in=1, draws=1)
         return [found[name] for name in found]
     return [pgbn.infer(model, _data(deepest), **FEW).proportions, list(deepest.phi)]
 
 
 def _deeper(model: Any) -> Any:
-    few = {"link": _deepest(model).link, "burn_in": 1, "collect": 1, "progress": False}
+    few = {"link": _deepest(model).link, "burn_in": 1, "sweeps": 1, "progress": False}
     rows = _data(_deepest(model))
     return list(pgbn.train_layerwise(rows, 5, 3, start_from=model, **few).deepest.phi)
 
@@ -369,7 +369,7 @@ def _counts(corpus: Any) -> Any:
 def _soon(model: Any) -> Any:
     """An estimator that is not to be fitted for ever: that it would take as long as it says is no
     finding."""
-    for name in ("burn_in", "collect", "draws", "depth"):
+    for name in ("burn_in", "sweeps", "draws", "depth"):
         asked = getattr(model, name, 0)
         if isinstance(asked, int) and asked > 10_000:
             raise EnoughError

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from pgbn.cli import run_command
 
-FAST = ["--burn-in", "2", "--collect", "1", "--max-width", "3", "--depth", "1", "--min-df", "1",
+FAST = ["--burn-in", "2", "--sweeps", "1", "--max-width", "3", "--depth", "1", "--min-df", "1",
         "--max-df", "1.0", "--overwrite"]  # fmt: skip
 TEXT = "ship wave storm\nbutter flour oven\nship butter \u202eabc\n\x00 court judge\n"
 

@@ -35,7 +35,7 @@ from pgbn.storage.runner import Runner
 
 NEVER = 1e6  # seconds
 NETWORK = zoo.pgbn([6, 4])
-OFTEN: dict[str, Any] = {"sweeps": 2, "share": 1e9, "threads": 1, "progress": False}
+OFTEN: dict[str, Any] = {"every": 2, "share": 1e9, "threads": 1, "progress": False}
 
 
 def die_in_call(number: int) -> None:
@@ -137,7 +137,7 @@ def sample(folder: Path, parallel: int = 1) -> None:
 
 
 def train(folder: Path) -> None:
-    few = {"burn_in": 6, "collect": 4, "seed": 5, "min_width": 1}
+    few = {"burn_in": 6, "sweeps": 4, "seed": 5, "min_width": 1}
     if kind_of(folder) == "checkpoint":
         checkpoint.resume(folder, **OFTEN)
     elif not kind_of(folder):
@@ -145,8 +145,8 @@ def train(folder: Path) -> None:
 
 
 def train_minibatch(folder: Path) -> None:
-    pgbn.train_minibatch(data(), [6, 4], batch_size=16, steps=6, collect=3, local_burn_in=2,
-                         local_samples=1, threads=1, progress=False, save=folder,
+    pgbn.train_minibatch(data(), [6, 4], batch_size=16, steps=6, average=3, local_burn_in=2,
+                         local_draws=1, threads=1, progress=False, save=folder,
                          minutes=1e-9)  # fmt: skip
 
 
@@ -165,14 +165,12 @@ def write_files(folder: Path) -> None:
     """Pages, pictures and rows; a file that has its name is complete."""
     folder.mkdir(exist_ok=True)
     if not MADE:
-        MADE.append(
-            pgbn.train_layerwise(data(), 8, 1, burn_in=3, collect=2, seed=5, progress=False)
-        )
+        MADE.append(pgbn.train_layerwise(data(), 8, 1, burn_in=3, sweeps=2, seed=5, progress=False))
     (trained,) = MADE
     for number in range(2):
         trained.report(folder / f"page{number}.html")
         NETWORK.plot().save(folder / f"picture{number}.svg")
-    pgbn.transform_to(trained.deepest, data(), folder / "rows.npy", burn_in=2, samples=2, threads=1)
+    pgbn.transform_to(trained.deepest, data(), folder / "rows.npy", burn_in=2, draws=2, threads=1)
 
 
 MADE: list[pgbn.LayerwiseTraining] = []

@@ -105,7 +105,7 @@ def _counts(stream: Any, value: Any, rate: Any, seen: Any) -> Any:
     return np.where(value > 0, value, np.where(hidden, n, 0)).astype(np.int64)
 
 
-pg.evidence_rule(Unseen, "rate", relation="held", count="count", exposure=1.0)
+pg.evidence_rule(Unseen, "rate", relation="given", count="count", exposure=1.0)
 
 
 class Flipped(pg.Observed):
@@ -144,7 +144,7 @@ def _behind(stream: Any, value: Any, rate: Any) -> Any:
     return np.where(some, vectorised.truncated_poisson(stream, rate), 0).astype(np.int64)
 
 
-pg.evidence_rule(Flipped, "rate", relation="held", count="count", exposure=1.0)
+pg.evidence_rule(Flipped, "rate", relation="given", count="count", exposure=1.0)
 
 
 def all_cells(kind: str = "unseen") -> pg.Network:

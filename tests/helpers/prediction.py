@@ -52,7 +52,7 @@ def row_density_by_brute_force(
         at = network[name].axes.index(plate) if plate in network[name].axes else None
         data[name] = own if at is None else np.repeat(np.take(own, [row], at), many, at)
     chain = network.chain(data, init={n: values.get(n, held.get(n)) for n in network.latent
-                                      if n in values or n in held}, layer1="composed")  # fmt: skip
+                                      if n in values or n in held}, sampler="composed")  # fmt: skip
     chosen = [name for name in network.observed if plate in network[name].axes]
     logs = sum(log_density(chain.program, name, plate)[0] for name in chosen)
     weights = np.exp(logs - logsumexp(logs))

@@ -39,13 +39,13 @@ SIZES = {"doc": 2, "term": 3, "tag": 2, "time": 3, "vertex": 3}
 @dataclass(frozen=True)
 class Case:
     """A network, or the words with which it was refused; ``order`` is a random one of those that
-    are accepted, ``layer1`` a random one of the samplers that serve it."""
+    are accepted, ``sampler`` a random one of the samplers that serve it."""
 
     number: int
     network: pg.Network | None
     refusal: pg.PgbnError | None
     order: list[str]
-    layer1: str
+    sampler: str
     names: list[str]  # of all nodes that were declared
 
 
@@ -526,12 +526,12 @@ def draft(number: int) -> Case:
         network = pg.Network(*data)
         network = network.with_sizes(**{dim: made.sizes[dim] for dim in network.dims})
         if made.chance(0.1):
-            network = network.holding(made.pick(network.latent))
+            network = network.with_given(made.pick(network.latent))
     except pg.PgbnError as error:
         return Case(number, None, error, [], "", ["x", "y", *(node.name for node in made.nodes)])
-    layer1 = made.pick(samplers_of_network(network))
+    sampler = made.pick(samplers_of_network(network))
     order = accepted_order(network, made.dice)
-    return Case(number, network, None, order, layer1, list(network.nodes))
+    return Case(number, network, None, order, sampler, list(network.nodes))
 
 
 def accepted_order(network: pg.Network, dice: random.Random) -> list[str]:
@@ -569,12 +569,12 @@ def _examine(case: Case, order: list[str] | None, replicates: int, sweeps: int) 
         result = _result(case, order, replicates, sweeps, 1)
     except pg.StaleReadError:  # a sampler that integrates θ out accepts fewer orders
         assert order is not None, case.number
-        assert case.layer1 in ("collapsed", "partial"), case.number
+        assert case.sampler in ("collapsed", "partial"), case.number
         return 0.0
     if result.worst < MOST:
         return result.worst
     result = _result(case, order, 4 * replicates, sweeps, 2)
-    assert result.worst < MOST, f"case {case.number}, {case.layer1}, order {order}: {result}"
+    assert result.worst < MOST, f"case {case.number}, {case.sampler}, order {order}: {result}"
     return result.worst
 
 
@@ -584,15 +584,15 @@ def _result(
     replicates: int,
     sweeps: int,
     seed: int,
-    layer1: str | None = None,
+    sampler: str | None = None,
     broken: Callable[[pg.Chain], None] | None = None,
 ) -> GewekeResult:
     """A warning of numpy, about a number that is none, is a finding too."""
     assert case.network is not None
-    layer1 = layer1 or case.layer1
+    sampler = sampler or case.sampler
     with warnings.catch_warnings():
         warnings.simplefilter("error", RuntimeWarning)
-        return geweke(case.network, None, replicates, sweeps, seed, layer1, 1, broken, order=order)
+        return geweke(case.network, None, replicates, sweeps, seed, sampler, 1, broken, order=order)
 
 
 def check_refusal(case: Case) -> None:
@@ -608,7 +608,7 @@ def is_seen(case: Case, mutant: str, replicates: int) -> bool | None:
     broken = mutants(case.network).get(mutant)
     if broken is None:
         return None
-    return _result(case, None, replicates, SWEEPS, 1, broken.layer1, broken).worst > MOST
+    return _result(case, None, replicates, SWEEPS, 1, broken.sampler, broken).worst > MOST
 
 
 def outcome(number: int, replicates: int) -> tuple[str, float, str]:
@@ -626,7 +626,7 @@ def outcome(number: int, replicates: int) -> tuple[str, float, str]:
 def main() -> None:
     for case in map(draft, map(int, sys.argv[1:])):
         shown = case.refusal if case.network is None else case.network.schedule
-        print(f"case {case.number}, layer1={case.layer1!r}, order {case.order}\n{shown}")
+        print(f"case {case.number}, sampler={case.sampler!r}, order {case.order}\n{shown}")
         if case.network is not None:
             for node in case.network.nodes.values():
                 slots = ", ".join(f"{slot}={getattr(node, slot)}" for slot in node.slots())

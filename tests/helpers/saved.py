@@ -16,7 +16,7 @@ import pgbn
 from pgbn.storage import archive
 from pgbn.storage.arrays import write_file
 
-QUICK = {"burn_in": 12, "collect": 8, "seed": 2, "min_width": 1, "trace_every": 3}
+QUICK = {"burn_in": 12, "sweeps": 8, "seed": 2, "min_width": 1, "trace_every": 3}
 
 
 def counts(documents: int = 50, terms: int = 70) -> sp.csr_array:

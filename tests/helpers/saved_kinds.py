@@ -38,12 +38,12 @@ __all__ = [
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "files"
 DATA = documents()
-FEW: dict[str, Any] = {"burn_in": 3, "collect": 2, "min_width": 1, "seed": 2, "progress": False}
-NEW: dict[str, Any] = {"burn_in": 3, "transform_burn_in": 1, "transform_samples": 1,
+FEW: dict[str, Any] = {"burn_in": 3, "sweeps": 2, "min_width": 1, "seed": 2, "progress": False}
+NEW: dict[str, Any] = {"burn_in": 3, "transform_burn_in": 1, "transform_draws": 1,
                        "random_state": 0}  # fmt: skip
 OWN = {"words": DATA, "labels": (DATA[:, :3] > 0).astype(int)}
-MINIBATCH: dict[str, Any] = {"batch_size": 6, "steps": 6, "collect": 4, "keep_draws": 2,
-                             "local_burn_in": 1, "local_samples": 1, "held_out": DATA[:4],
+MINIBATCH: dict[str, Any] = {"batch_size": 6, "steps": 6, "average": 4, "keep_draws": 2,
+                             "local_burn_in": 1, "local_draws": 1, "held_out": DATA[:4],
                              "show_every": 1, "progress": False}  # fmt: skip
 
 
@@ -90,7 +90,7 @@ def _write_runs(place: Path) -> None:
     """Chains with given values, draws, runs that ended and runs that did not."""
     network = pgbn.zoo.pgbn([3, 2])
     phi = np.full((2, 3, 9), 1 / 9)
-    held = network.holding("phi1")
+    held = network.with_given("phi1")
     pgbn.save(held.chain({"x": DATA}, given={"phi1": phi}).sweep(2), place / "chain-given")
     few: dict[str, Any] = {"burn_in": 2, "draws": 3, "progress": False}
     names = {"term": [f"w{v}" for v in range(9)], "doc": list(map(str, range(12)))}
@@ -116,15 +116,15 @@ def _write_families(place: Path) -> None:
     for name, family, after in (("own", own_family, 8), ("zoo", zoo, 4)):
         with suppress(_StoppedError):
             pgbn.checkpoint.train(OWN, place / f"checkpoint-{name}", (3, 2), 2, family=family,
-                                  sweeps=1, share=2.0, callback=_after(after), **FEW)  # fmt: skip
+                                  every=1, share=2.0, callback=_after(after), **FEW)  # fmt: skip
     with suppress(_StoppedError):
-        pgbn.checkpoint.train(DATA, place / "checkpoint-draws", (3, 2), 2, keep_draws=2, sweeps=1,
+        pgbn.checkpoint.train(DATA, place / "checkpoint-draws", (3, 2), 2, keep_draws=2, every=1,
                               share=2.0, callback=_after(10), **FEW)  # fmt: skip
 
 
 def _write_estimators(place: Path) -> None:
     """Those that keep draws, and transformers of networks and of families."""
-    kept = pgbn.PGBN((3, 2), 2, collect=2, min_width=1, keep_draws=2, **NEW).fit(DATA)
+    kept = pgbn.PGBN((3, 2), 2, sweeps=2, min_width=1, keep_draws=2, **NEW).fit(DATA)
     pgbn.save(kept, place / "estimator-draws", **BESIDE)
     for name, network in (
         ("network", pgbn.zoo.pfa(2)),

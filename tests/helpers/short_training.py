@@ -12,7 +12,7 @@ import pgbn
 X = np.random.default_rng(0).poisson(1.0, (60, 30))
 
 
-QUICK: dict[str, Any] = {"burn_in": 6, "collect": 5, "progress": False, "threads": 1,
+QUICK: dict[str, Any] = {"burn_in": 6, "sweeps": 5, "progress": False, "threads": 1,
                          "trace_every": 2, "min_width": 1}  # fmt: skip
 
 

@@ -16,7 +16,7 @@ def documents(n=60, terms=30, topics=3, seed=0):
 X = documents()
 
 
-QUICK = {"burn_in": 15, "collect": 8, "threads": 1, "trace_every": 5}
+QUICK = {"burn_in": 15, "sweeps": 8, "threads": 1, "trace_every": 5}
 
 
 def state_of(widths, n=5, terms=7, seed=0):

@@ -137,8 +137,8 @@ def test_networks_of_too_many_nodes_are_refused_at_once() -> None:
 # ---- the verbs of a network ---------------------------------------------------------------
 
 VERBS = {
-    "sample": ("burn_in", "draws", "thin", "chains", "seed", "keep", "layer1", "threads"),
-    "chain": ("seed", "chain", "init", "layer1", "threads"),
+    "sample": ("burn_in", "draws", "thin", "chains", "seed", "keep", "sampler", "threads"),
+    "chain": ("seed", "chain", "init", "sampler", "threads"),
     "generate": ("seed", "sizes", "given"),
     "explain": ("format",),
     "with_order": ("order",),

@@ -25,7 +25,7 @@ WRONG: dict[str, tuple[str, dict[str, Any]]] = {
     "draws=0 must be an integer of at least 1": ("prior_predictive", {"draws": 0}),
     "steps=0 must be an integer of at least 1": ("forecast", {"draws": {}, "steps": 0}),
     "burn_in=-1 must be": ("infer", {"data": {}, "given": {}, "burn_in": -1}),
-    "samples=0 must be": ("infer", {"data": {}, "given": {}, "samples": 0}),
+    "draws=0 must be": ("infer", {"data": {}, "given": {}, "draws": 0}),
     "kernels='a': give True or False": ("infer", {"data": {}, "given": {}, "kernels": "a"}),
     "sweeps=1 must be an integer of at least 2": ("animate", {"data": {}, "sweeps": 1}),
 }

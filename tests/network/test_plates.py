@@ -9,8 +9,8 @@ from pgbn import Gamma, Network, Poisson, zoo
 from tests.helpers.models import zoo_models
 
 
-def local(network: Network, plate: str, layer1: str = "blocked") -> set[str]:
-    return {step.name for step in network.schedule_for(layer1) if step.local(plate)}
+def local(network: Network, plate: str, sampler: str = "blocked") -> set[str]:
+    return {step.name for step in network.schedule_for(sampler) if step.local(plate)}
 
 
 BY_DOCUMENT = {"counts(x)", "counts(theta1)", "counts(theta2)", "p2", "c3", "theta1", "theta2"}

@@ -70,9 +70,9 @@ def test_printing_lists_every_step_with_what_it_reads(name):
 def test_valid_orders_are_accepted(order, depth):
     network = pgbn(depth).with_order(order(depth))
     assert network.schedule.names == order(depth)
-    for layer1 in ("collapsed", "partial", "blocked"):
-        chain = network.chain({"x": np.eye(3, dtype=int)}, layer1=layer1).sweep(2)
-        assert chain.layer1 == layer1
+    for sampler in ("collapsed", "partial", "blocked"):
+        chain = network.chain({"x": np.eye(3, dtype=int)}, sampler=sampler).sweep(2)
+        assert chain.sampler == sampler
 
 
 @pytest.mark.parametrize("depth", DEPTHS[1:])

@@ -36,7 +36,7 @@ class Noisy(pgbn.Latent):
 
 
 pgbn.draw_rule(Noisy)(lambda count, level: {"level": level + count})
-pgbn.evidence_rule(Noisy, "level", relation="held", exposure=1.0)(lambda stream, value: value)
+pgbn.evidence_rule(Noisy, "level", relation="given", exposure=1.0)(lambda stream, value: value)
 
 
 def test_counts_drawn_given_a_value_are_stale_once_it_is_redrawn() -> None:

@@ -35,7 +35,7 @@ def test_all_forms_of_data_are_the_same() -> None:
     assert all(np.array_equal(draws[0], other) for other in draws[1:])
     chain = net.chain({"x": X})
     assert chain.program.cells["x"].values.size == X.size
-    assert chain.layer1 == "composed"
+    assert chain.sampler == "composed"
 
 
 def test_masked_cells_say_nothing() -> None:

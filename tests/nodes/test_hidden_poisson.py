@@ -18,7 +18,7 @@ def test_the_conditional_is_a_bessel_law(update: str) -> None:
     """P(h | θ) ∝ (λcθ)^h / (h! Γ(a0 + h)) with λ = 3, c = 2, a0 = 0.5, θ given."""
     h = HiddenPoisson("h", 3.0, dims="i", update=update)
     theta = Gamma("theta", 0.5 + h, 2.0, dims="i")
-    network = Network(Poisson("x", theta, dims="i")).holding("theta")
+    network = Network(Poisson("x", theta, dims="i")).with_given("theta")
     cells = 4000
     given = {"theta": np.full(cells, 1.7)}
     chain = network.chain({"x": np.ones(cells, int)}, given=given, seed=1)

@@ -28,7 +28,7 @@ def own_counts(count: Callable[..., Any], **options: Any) -> type[pgbn.Observed]
         def generate(self, stream: Stream, **slots: Any) -> Array:
             return vectorised.poisson(stream, slots["rate"])
 
-    pgbn.evidence_rule(Own, "rate", relation="held", **{"exposure": 1.0, **options})(count)
+    pgbn.evidence_rule(Own, "rate", relation="given", **{"exposure": 1.0, **options})(count)
     return Own
 
 
@@ -118,7 +118,7 @@ def test_a_wrong_exposure_is_refused() -> None:
 def test_a_wrong_link_is_refused() -> None:
     own = own_counts(lambda value: value)
     pgbn.link_rule(own, "rate")(lambda stream, value: value + 0.5)
-    pgbn.evidence_rule(own, "rate", relation="held", count="count", exposure=1.0)
+    pgbn.evidence_rule(own, "rate", relation="given", count="count", exposure=1.0)
     with pytest.raises(DataError, match=f"x: .*for 'rate', .* drew the count 1.5; {WHOLE}"):
         sweep(own)
 
@@ -160,7 +160,7 @@ def _tables(stream: Stream, value: Array, shape: Array) -> Evidence:
 
 
 def _drawn(own: type[Pair], slot: str, count: Callable[..., Any]) -> None:
-    pgbn.evidence_rule(own, slot, relation="held", drawn=lambda node: node.dims)(count)
+    pgbn.evidence_rule(own, slot, relation="given", drawn=lambda node: node.dims)(count)
 
 
 _drawn(Pair, "first", lambda stream, value, first: _tables(stream, value, first))
@@ -211,7 +211,7 @@ class SparseNegativeBinomial(pgbn.Observed):
 
 pgbn.counts_are_data(SparseNegativeBinomial, "p")
 pgbn.evidence_rule(
-    SparseNegativeBinomial, "p", relation="held", kind="probability", count="count", exposure="r"
+    SparseNegativeBinomial, "p", relation="given", kind="probability", count="count", exposure="r"
 )
 
 
@@ -238,7 +238,7 @@ class OwnGate(pgbn.LogitBernoulli):
 
 
 @pgbn.evidence_rule(
-    OwnGate, "logit", relation="held", kind="quadratic", drawn=lambda node: node.axes
+    OwnGate, "logit", relation="given", kind="quadratic", drawn=lambda node: node.axes
 )
 def _logistic(stream: Stream, value: Array, logit: Array) -> Evidence:
     return Evidence(value - 0.5, vectorised.polya_gamma(stream, logit))

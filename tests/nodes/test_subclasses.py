@@ -50,20 +50,20 @@ class NamedDirichlet(Dirichlet):
     tag: ClassVar[str] = "tests.named_dirichlet"
 
 
-def means(net: Network, name: str, layer1: str) -> Array:
-    draws = net.sample({"x": X}, burn_in=50, draws=1500, layer1=layer1, threads=1, progress=False)
-    assert draws.attributes["layer1"] == net.chain({"x": X}, layer1=layer1).layer1
+def means(net: Network, name: str, sampler: str) -> Array:
+    draws = net.sample({"x": X}, burn_in=50, draws=1500, sampler=sampler, threads=1, progress=False)
+    assert draws.attributes["sampler"] == net.chain({"x": X}, sampler=sampler).sampler
     return draws[name].mean(axis=(0, 1))
 
 
-@pytest.mark.parametrize("layer1", ["auto", "blocked", "composed"])
-def test_a_layer_with_its_own_generate_is_drawn_by_it(layer1: str) -> None:
+@pytest.mark.parametrize("sampler", ["auto", "blocked", "composed"])
+def test_a_layer_with_its_own_generate_is_drawn_by_it(sampler: str) -> None:
     """θ ~ Gam(2, 1) below 1, x ~ Pois(θ): the posterior is Gam(2 + x, 2) below 1."""
     net = Network(Poisson("x", Capped("theta", 2, 1, dims=("i", "j")), dims=("i", "j")))
     shape = 2.0 + X
     exact = shape / 2 * stats.gamma.cdf(1, shape + 1, scale=0.5)
     exact /= stats.gamma.cdf(1, shape, scale=0.5)
-    assert np.allclose(means(net, "theta", layer1), exact, atol=0.03)
+    assert np.allclose(means(net, "theta", sampler), exact, atol=0.03)
 
 
 @pytest.mark.parametrize("scores", [Capped, Gamma])
@@ -73,16 +73,16 @@ def test_kernels_of_the_first_layer_leave_own_rules_alone(scores: type[Gamma]) -
     phi = loadings("phi", 1, over="term", dims="topic")
     net = Network(Poisson("x", phi @ theta, dims=("doc", "term")), sizes={"topic": 2})
     own = "theta" if scores is Capped else "phi"
-    for layer1 in ("auto", "blocked"):
-        chain = net.chain({"x": X}, layer1=layer1).sweep(20)
-        assert chain.layer1 == "composed"
+    for sampler in ("auto", "blocked"):
+        chain = net.chain({"x": X}, sampler=sampler).sweep(20)
+        assert chain.sampler == "composed"
         if scores is Capped:
             assert chain.values["theta"].max() <= 1
         else:  # Dir(1e4, 1e4, 1e4)
             assert np.allclose(chain.values["phi"], 1 / 3, atol=0.05)
-    for layer1 in ("collapsed", "partial"):
+    for sampler in ("collapsed", "partial"):
         with pytest.raises(NetworkError, match=f"{own} .* has rules or a generate of its own"):
-            net.chain({"x": X}, layer1=layer1)
+            net.chain({"x": X}, sampler=sampler)
 
 
 def test_a_subclass_with_another_name_keeps_the_kernels() -> None:
@@ -91,10 +91,10 @@ def test_a_subclass_with_another_name_keeps_the_kernels() -> None:
         phi = dirichlet("phi", 1, over="term", dims="topic")
         return Network(Poisson("x", phi @ theta, dims=("doc", "term")), sizes={"topic": 2})
 
-    for layer1 in ("collapsed", "partial", "blocked"):
-        ours = net(Gamma, Dirichlet).chain({"x": X}, layer1=layer1).sweep(3)
-        own = net(Named, NamedDirichlet).chain({"x": X}, layer1=layer1).sweep(3)
-        assert own.layer1 == layer1
+    for sampler in ("collapsed", "partial", "blocked"):
+        ours = net(Gamma, Dirichlet).chain({"x": X}, sampler=sampler).sweep(3)
+        own = net(Named, NamedDirichlet).chain({"x": X}, sampler=sampler).sweep(3)
+        assert own.sampler == sampler
         assert all(np.array_equal(ours.values[n], own.values[n]) for n in ours.values)
 
 
@@ -111,7 +111,7 @@ class Doubled(pgbn.Observed):
 
 
 pgbn.counts_are_data(Doubled, "rate")
-pgbn.evidence_rule(Doubled, "rate", relation="held", exposure=1.0)(lambda stream, count: 2 * count)
+pgbn.evidence_rule(Doubled, "rate", relation="given", exposure=1.0)(lambda stream, count: 2 * count)
 
 
 def test_counts_that_a_rule_changes_have_no_kernel() -> None:
@@ -119,7 +119,7 @@ def test_counts_that_a_rule_changes_have_no_kernel() -> None:
     phi = Dirichlet("phi", 1, over="term", dims="topic")
     net = Network(Doubled("x", rate=phi @ theta, dims=("doc", "term")), sizes={"topic": 2})
     chain = net.chain({"x": X}).sweep()
-    assert chain.layer1 == "composed"
+    assert chain.sampler == "composed"
     assert chain.counts["theta"].sum() == 2 * X.sum()
 
 

@@ -47,7 +47,7 @@ def test_every_network_has_a_page_that_asks_for_nothing(name: str) -> None:
 def test_the_numbers_are_those_of_the_chain() -> None:
     network = two_layers()
     (run,) = runs(str(network.animate(COUNTS, seed=4)))
-    chain = network.chain(COUNTS, seed=4, layer1="composed").sweep(2)
+    chain = network.chain(COUNTS, seed=4, sampler="composed").sweep(2)
     events = {event["name"]: event for event in run["events"]}
     assert events["gamma0"]["numbers"][-1] == f"gamma0 = {float(chain.values['gamma0']):.3g}"
     assert (

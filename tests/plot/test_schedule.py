@@ -42,8 +42,8 @@ def test_a_stale_read_is_marked() -> None:
 @pytest.mark.parametrize("name", small_zoo())
 def test_every_network_has_a_picture(name: str) -> None:
     network = small_zoo()[name]
-    for layer1 in ("blocked", "collapsed") if "poisson" in name else ("blocked",):
-        picture = str(network.schedule_for(layer1).plot())
+    for sampler in ("blocked", "collapsed") if "poisson" in name else ("blocked",):
+        picture = str(network.schedule_for(sampler).plot())
         ElementTree.fromstring(picture)
         for number in range(1, len(network.schedule) + 1):
             assert f">{number}</text>" in picture

@@ -17,9 +17,9 @@ from pgbn.samplers.compiled import Kernel
 
 warnings.simplefilter("ignore")
 rows = csr_matrix(np.random.default_rng(0).poisson(0.3, (200, 300)))
-model = pgbn.PGBN(burn_in=8, collect=4, random_state=0).fit(rows)
+model = pgbn.PGBN(burn_in=8, sweeps=4, random_state=0).fit(rows)
 model.transform(rows)
-pgbn.zoo.pfa(4).sample({"x": rows}, burn_in=2, draws=2, seed=0, layer1="composed", progress=False)
+pgbn.zoo.pfa(4).sample({"x": rows}, burn_in=2, draws=2, seed=0, sampler="composed", progress=False)
 used = [each.dispatcher for each in gc.get_objects()
         if isinstance(each, Kernel) and "dispatcher" in vars(each)]
 print(json.dumps({

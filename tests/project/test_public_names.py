@@ -67,7 +67,7 @@ def test_a_folder_is_loaded_by_the_room_that_knows_it(tmp_path: Any) -> None:
     pgbn.save(pgbn.zoo.pfa(2), tmp_path / "network")
     pgbn.save(pgbn.zoo.pfa(2).chain({"x": [[1, 2], [3, 4]]}), tmp_path / "chain")
     pgbn.save(
-        pgbn.train_layerwise([[1, 2], [3, 4]], 2, 1, burn_in=1, collect=1), tmp_path / "training"
+        pgbn.train_layerwise([[1, 2], [3, 4]], 2, 1, burn_in=1, sweeps=1), tmp_path / "training"
     )
     for name, kind in (
         ("network", "Network"),

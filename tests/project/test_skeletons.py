@@ -89,8 +89,8 @@ def test_the_kernel_in_place_of_the_rules(monkeypatch: pytest.MonkeyPatch, right
     theta = pgbn.Gamma("theta", pgbn.Gamma("r", 3, 2, dims="topic"), pgbn.Gamma("c", 4, 4),
                        dims=("doc", "topic"))  # fmt: skip
     net, sizes = pgbn.Network(pgbn.Poisson("x", 3 * theta, dims=("doc", "topic"))), {"doc": 3, "topic": 2}  # fmt: skip
-    for layer1, used in (("blocked", True), ("composed", False)):
-        chain = pgbn.Chain.replicated(net, sizes, 5, layer1=layer1)
+    for sampler, used in (("blocked", True), ("composed", False)):
+        chain = pgbn.Chain.replicated(net, sizes, 5, sampler=sampler)
         assert used == any("kernel" in getattr(turn.run, "__module__", "") for turn in chain._turns)
     worst = geweke(net, sizes, 10_000, 6).worst
     assert worst < 4 if right else worst > 6

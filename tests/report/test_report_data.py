@@ -72,7 +72,7 @@ def test_of_a_real_training_and_of_inferred_documents() -> None:
     """Documents in any form that training takes."""
     pandas = pytest.importorskip("pandas")
     counts = np.random.default_rng(0).poisson(0.4, (30, 20))
-    model = train_layerwise(counts, 5, 2, burn_in=4, collect=4, min_width=1, threads=1)
+    model = train_layerwise(counts, 5, 2, burn_in=4, sweeps=4, min_width=1, threads=1)
     bare = model.deepest.without_state()
     assert report_data(bare).theta == ()
     expected = report_data(bare, counts)
@@ -87,7 +87,7 @@ def test_of_a_real_training_and_of_inferred_documents() -> None:
             np.testing.assert_array_equal(data.theta[0], theta[0])
     with pytest.raises(DataError, match=r"^X: "):
         report_data(model, [["a", "b"]])
-    fitted = pgbn.PGBN(5, 2, burn_in=3, collect=3, random_state=0).fit(counts)
+    fitted = pgbn.PGBN(5, 2, burn_in=3, sweeps=3, random_state=0).fit(counts)
     data = report_data(fitted)
     assert (data.widths, data.budget[0]) == (fitted.widths_, 5)
     np.testing.assert_array_equal(data.phi[0], fitted.components_)
@@ -98,7 +98,7 @@ def test_held_out_perplexity_of_every_depth() -> None:
     chain = trained()
     data = report_data(chain, held_out=X, seed=4)
     assert [depth for depth, _ in data.held_out] == [1, 2, 3]
-    again = completion_perplexity(chain.networks[1], X, burn_in=50, samples=50, seed=4)
+    again = completion_perplexity(chain.networks[1], X, burn_in=50, draws=50, seed=4)
     assert data.held_out[1][1] == again.perplexity()
     shown = f"{data.held_out[0][1]:.4g} with 1 layer, {data.held_out[1][1]:.4g} with 2 layers"
     assert shown in report_html(data)
@@ -145,7 +145,7 @@ def test_chains_are_compared_at_the_same_sweeps() -> None:
 
 
 def test_the_settings_repeat_the_run() -> None:
-    arguments = {"max_width": "9", "depth": 2, "burn_in": "[4, 3]", "collect": 2, "seed": 5,
+    arguments = {"max_width": "9", "depth": 2, "burn_in": "[4, 3]", "sweeps": 2, "seed": 5,
                  "link": "poisson", "min_width": 1, "note": "not an argument"}  # fmt: skip
     code = report_data(trained(), settings=arguments).repeat
     assert "note" not in code
@@ -155,7 +155,7 @@ def test_the_settings_repeat_the_run() -> None:
     assert "duplicate" not in code
     assert report_data(trained()).repeat == ""
     assert report_data(trained(), settings=arguments, repeat="mine").repeat == "mine"
-    stopped = {"training stopped": "depth 2 reached; twins were merged, 9-4 to 9-3"}
+    stopped = {"training stopped": "depth 2 reached; duplicates were merged, 9-4 to 9-3"}
     code = report_data(trained(), settings={**arguments, **stopped}).repeat
     assert code.endswith(
         "# then duplicate topics were merged, as\n# pgbn fit and pgbn.PGBN do by default"
@@ -276,7 +276,7 @@ DATA = {"words": rng.poisson(0.5, (30, 12)), "tags": rng.random((30, 4)) < 0.3}
 @pytest.fixture(scope="module")
 def training() -> Any:
     return pgbn.train_layerwise(
-        DATA, 6, 2, burn_in=3, collect=4, keep_draws=2, trace_every=1, progress=False,
+        DATA, 6, 2, burn_in=3, sweeps=4, keep_draws=2, trace_every=1, progress=False,
         family=lambda widths: zoo.multimodal(widths, {"words": "poisson", "tags": "bernoulli"}),
     )  # fmt: skip
 

@@ -276,7 +276,7 @@ def test_twins_and_diversity_stand_beside_the_widths():
 @pytest.mark.filterwarnings("error")
 def test_a_training_too_short_to_settle_shows_dashes() -> None:
     counts = np.random.default_rng(0).poisson(1.0, (30, 12))
-    model = train_layerwise(counts, 6, 2, burn_in=9, collect=1, min_width=1, threads=1)
+    model = train_layerwise(counts, 6, 2, burn_in=9, sweeps=1, min_width=1, threads=1)
     data = report_data(model)
     assert data.series[0].settled == data.series[0].sweeps.size  # nothing is left
     page = report_html(data)

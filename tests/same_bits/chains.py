@@ -36,7 +36,7 @@ def everything_of(chain: pg.Chain, imputed: tuple[str, ...] = ()) -> dict[str, o
         "log_joint": chain.log_joint(),
         "log_likelihood": chain.log_likelihood(),
         "imputed": {name: chain.imputed(name) for name in imputed},
-        "layer1": chain.layer1,
+        "layer1": chain.sampler,
         "schedule": chain.schedule.names,
         "sweeps": chain.sweeps,
     }
@@ -48,14 +48,14 @@ def _add(
     sweeps: int,
     samplers: tuple[str, ...] = AUTO,
 ) -> None:
-    for layer1 in samplers:
+    for sampler in samplers:
 
-        def run(threads: int, layer1: str = layer1) -> object:
+        def run(threads: int, sampler: str = sampler) -> object:
             network, data = make()
-            chain = network.chain(data, seed=3, layer1=layer1, threads=threads)
+            chain = network.chain(data, seed=3, sampler=sampler, threads=threads)
             return everything_of(chain.sweep(sweeps))
 
-        case(f"chain/{name}/{layer1}", run)
+        case(f"chain/{name}/{sampler}", run)
 
 
 def _zoo() -> None:
@@ -150,13 +150,13 @@ def _beginnings() -> None:
 
     def unswept(threads: int) -> object:
         out = []
-        for layer1 in ONE_PATTERN:
-            first, second = (network.chain(data, 1, layer1=layer1, threads=threads) for _ in "ab")
+        for sampler in ONE_PATTERN:
+            first, second = (network.chain(data, 1, sampler=sampler, threads=threads) for _ in "ab")
             out.append(everything_of(second.restore(first.state(), 0).sweep(2)))
         return out
 
     def nodes_on_demand(threads: int) -> object:
-        chain = network.chain(data, seed=1, layer1="collapsed", threads=threads)
+        chain = network.chain(data, seed=1, sampler="collapsed", threads=threads)
         return [chain.sweep().select(["phi1"]) for _ in range(3)]
 
     case("chain/init and number", given)
@@ -177,8 +177,8 @@ def _replicates() -> None:
             sizes: dict[str, int] = sizes,
             samplers: tuple[str, ...] = samplers,
         ) -> object:
-            chains = (pg.Chain.replicated(network, sizes, 300, 2, layer1, threads)
-                      for layer1 in samplers)  # fmt: skip
+            chains = (pg.Chain.replicated(network, sizes, 300, 2, sampler, threads)
+                      for sampler in samplers)  # fmt: skip
             return [everything_of(chain.sweep(2)) for chain in chains]
 
         case(f"replicated/{name}", run)

@@ -27,7 +27,8 @@ def _sample(network: pg.Network, data: dict[str, Any], threads: int, **options: 
         **options,
     )  # fmt: skip
     means = {name: draws.mean(name) for name in draws}
-    return [draws.values, draws.dims, draws.attributes, means, events]
+    attributes = {{"sampler": "layer1"}.get(n, n): value for n, value in draws.attributes.items()}
+    return [draws.values, draws.dims, attributes, means, events]  # by its former name
 
 
 def _add_samples() -> None:

@@ -119,7 +119,7 @@ def _waiting() -> type[pg.Observed]:
         def log_density(self, value, **slots):
             return np.log(slots["rate"]) - slots["rate"] * value
 
-    @pg.evidence_rule(SameBitsWaiting, "rate", relation="held", exposure="value",
+    @pg.evidence_rule(SameBitsWaiting, "rate", relation="given", exposure="value",
                       equation=r"(1,\ y)", reference="gamma–exponential conjugacy")  # fmt: skip
     def tell_rate(value):
         return np.ones_like(value)

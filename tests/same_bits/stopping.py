@@ -27,8 +27,8 @@ class _PowerCut(Exception):
     """What ends a training in the middle."""
 
 
-def _saved_chain(network: pg.Network, data: Any, layer1: str, threads: int) -> object:
-    whole = network.chain(data, seed=2, layer1=layer1, threads=threads).sweep(2)
+def _saved_chain(network: pg.Network, data: Any, sampler: str, threads: int) -> object:
+    whole = network.chain(data, seed=2, sampler=sampler, threads=threads).sweep(2)
     with TemporaryDirectory() as folder:
         pg.save(whole, folder)
         again = pg.load(folder, threads=threads)
@@ -49,7 +49,7 @@ def _resumed(threads: int, stop: int, **changes: Any) -> object:
     with TemporaryDirectory() as folder:
         path = Path(folder) / "model"
         try:
-            pg.checkpoint.train(X, path, minutes=None, sweeps=3, share=1e9, callback=fail,
+            pg.checkpoint.train(X, path, minutes=None, every=3, share=1e9, callback=fail,
                                 threads=threads, progress=False, **settings)  # fmt: skip
         except _PowerCut:
             pass
@@ -65,8 +65,8 @@ def _resumed(threads: int, stop: int, **changes: Any) -> object:
 
 def _saved_estimator(threads: int) -> object:
     X, new = training.documents(), training.documents(rows=10, seed=2)
-    model = pg.PGBN(10, 2, burn_in=5, collect=3, min_width=1, transform_burn_in=3,
-                    transform_samples=4, random_state=1, n_jobs=threads).fit(X)  # fmt: skip
+    model = pg.PGBN(10, 2, burn_in=5, sweeps=3, min_width=1, transform_burn_in=3,
+                    transform_draws=4, random_state=1, n_jobs=threads).fit(X)  # fmt: skip
     with TemporaryDirectory() as folder:
         pg.save(model, folder)
         again = pg.load(folder)
@@ -76,12 +76,16 @@ def _saved_estimator(threads: int) -> object:
 
 def _add_chains() -> None:
     zoo = large_zoo()
-    for name, layer1 in (("gated_pfa", "auto"), ("hdp_lda", "auto"), ("pgbn poisson", "collapsed")):
+    for name, sampler in (
+        ("gated_pfa", "auto"),
+        ("hdp_lda", "auto"),
+        ("pgbn poisson", "collapsed"),
+    ):
 
-        def run(threads: int, network: pg.Network = zoo[name], layer1: str = layer1) -> object:
-            return _saved_chain(network, data_for(network, LARGE_SIZES), layer1, threads)
+        def run(threads: int, network: pg.Network = zoo[name], sampler: str = sampler) -> object:
+            return _saved_chain(network, data_for(network, LARGE_SIZES), sampler, threads)
 
-        case(f"saved chain/{name}/{layer1}", run)
+        case(f"saved chain/{name}/{sampler}", run)
 
     def masked(threads: int) -> object:
         data = data_for(zoo["pfa"], LARGE_SIZES)["x"]
@@ -98,7 +102,7 @@ def _add_trainings() -> None:
         "first layer": lambda threads: _resumed(threads, 5),
         "second layer": lambda threads: _resumed(threads, 14),
         "collecting": lambda threads: _resumed(threads, 10),
-        "blocked": lambda threads: _resumed(threads, 19, layer1="blocked", depth=2),
+        "blocked": lambda threads: _resumed(threads, 19, sampler="blocked", depth=2),
     }
     for name, run in trainings.items():
         case(f"resumed/{name}", run)

@@ -18,7 +18,7 @@ __all__ = ["documents", "everything_of", "train", "trained"]
 
 LINKS = ("poisson", "bernoulli", "gamma")
 SETTINGS: dict[str, Any] = {
-    "max_width": 15, "depth": 3, "burn_in": 6, "collect": 4, "average": 2, "min_width": 1,
+    "max_width": 15, "depth": 3, "burn_in": 6, "sweeps": 4, "average": 2, "min_width": 1,
     "trace_every": 3, "seed": 5, "progress": False,
 }  # fmt: skip
 
@@ -110,8 +110,8 @@ def _fitted(estimator: Any, X: Any, new: Any) -> list[object]:
 
 
 def _add_estimators() -> None:
-    few: dict[str, Any] = {"burn_in": 6, "collect": 4, "transform_burn_in": 4,
-                           "transform_samples": 5, "random_state": 3}  # fmt: skip
+    few: dict[str, Any] = {"burn_in": 6, "sweeps": 4, "transform_burn_in": 4,
+                           "transform_draws": 5, "random_state": 3}  # fmt: skip
 
     def deep(threads: int, link: str = "auto", data: str = "poisson") -> object:
         X, new = documents(data), documents(data, 20, seed=2)
@@ -147,7 +147,7 @@ def _units(found: pg.NewRows) -> object:
 
 
 def _infer(threads: int, X: Any, link: str = "poisson", depth: int = 2, **options: Any) -> object:
-    settings = {"burn_in": 5, "samples": 6, "seed": 9, **options}
+    settings = {"burn_in": 5, "draws": 6, "seed": 9, **options}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", pg.PgbnWarning)  # of documents without known terms
         return _units(pg.infer(trained(link, depth), X, threads=threads, **settings))

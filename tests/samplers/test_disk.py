@@ -116,9 +116,9 @@ def largest_resident(folder: Path, chain: Any) -> int:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="resident pages are read from /proc")
 @pytest.mark.parametrize(
-    ("name", "layer1"), [("pgbn", "partial"), ("pgbn", "blocked"), ("pgbn", "collapsed")]
+    ("name", "sampler"), [("pgbn", "partial"), ("pgbn", "blocked"), ("pgbn", "collapsed")]
 )
-def test_no_more_is_resident_than_was_asked_for(name: str, layer1: str, tmp_path: Path) -> None:
+def test_no_more_is_resident_than_was_asked_for(name: str, sampler: str, tmp_path: Path) -> None:
     """Documents of 1 to 24 tokens, the long ones together; three times the memory and more."""
     rng = np.random.default_rng(1)
     longer = np.sort(rng.uniform(0.01, 1.2, 20_000))
@@ -127,9 +127,9 @@ def test_no_more_is_resident_than_was_asked_for(name: str, layer1: str, tmp_path
     chains: list[Any] = []
 
     def begin() -> None:
-        chains.append(MODELS[name].chain(data, layer1=layer1, executor=executor))
+        chains.append(MODELS[name].chain(data, sampler=sampler, executor=executor))
 
-    if layer1 == "collapsed":  # sorts tokens by words when it begins
+    if sampler == "collapsed":  # sorts tokens by words when it begins
         begin()
     else:
         assert largest_resident(tmp_path, begin) <= executor.memory
@@ -139,7 +139,7 @@ def test_no_more_is_resident_than_was_asked_for(name: str, layer1: str, tmp_path
 
 
 @pytest.mark.parametrize(
-    ("name", "layer1"),
+    ("name", "sampler"),
     [
         ("pgbn", "partial"),
         ("pgbn", "blocked"),
@@ -149,17 +149,17 @@ def test_no_more_is_resident_than_was_asked_for(name: str, layer1: str, tmp_path
     ],
 )
 def test_it_gives_the_bits_of_threads(
-    name: str, layer1: str, tmp_path: Path, small_pages: None
+    name: str, sampler: str, tmp_path: Path, small_pages: None
 ) -> None:
     data = {"x": np.minimum(X, 1) if name == "bernoulli" else X}
     executor = Disk(tmp_path, memory=40_000, threads=2)
-    own = MODELS[name].chain(data, layer1=layer1, executor=executor).sweep(3)
+    own = MODELS[name].chain(data, sampler=sampler, executor=executor).sweep(3)
     assert executor.mapped > 8 * executor.memory
-    threads = MODELS[name].chain(data, layer1=layer1, threads=1).sweep(3)
+    threads = MODELS[name].chain(data, sampler=sampler, threads=1).sweep(3)
     for node, value in threads.values.items():
         assert np.array_equal(own.values[node], value), node
     state = own.state()
-    again = MODELS[name].chain(data, layer1=layer1, executor=Threads(1)).restore(state, 3).sweep()
+    again = MODELS[name].chain(data, sampler=sampler, executor=Threads(1)).restore(state, 3).sweep()
     for node, value in own.sweep().values.items():
         assert np.array_equal(again.values[node], value), node
 
@@ -212,7 +212,7 @@ def test_a_system_that_takes_no_advice(
 
     def swept() -> pgbn.Chain:
         executor = Disk(tmp_path, memory=60_000, threads=1)
-        return zoo.pgbn([30]).chain({"x": X}, layer1="blocked", executor=executor).sweep(1)
+        return zoo.pgbn([30]).chain({"x": X}, sampler="blocked", executor=executor).sweep(1)
 
     monkeypatch.setattr(_NoAdvice, "refused", {mmap.MADV_WILLNEED})
     swept()

@@ -146,9 +146,9 @@ warnings.simplefilter("ignore")
 rows = np.random.default_rng(0).poisson(0.5, (40, 30))
 
 def work():
-    for layer1 in ("collapsed", "partial", "blocked"):
-        pgbn.zoo.pgbn([6, 4]).chain({"x": rows}, seed=0, layer1=layer1).sweep(3)
-    pgbn.PGBN(5, 2, burn_in=3, collect=2, random_state=0).fit(rows).transform(rows)
+    for sampler in ("collapsed", "partial", "blocked"):
+        pgbn.zoo.pgbn([6, 4]).chain({"x": rows}, seed=0, sampler=sampler).sweep(3)
+    pgbn.PGBN(5, 2, burn_in=3, sweeps=2, random_state=0).fit(rows).transform(rows)
 
 work()
 before = rtsys.get_allocation_stats()

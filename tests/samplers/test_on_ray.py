@@ -56,13 +56,13 @@ def pool(executor: pgbn.Ray) -> Iterator[on_ray.RayPool]:
 def test_the_bits_are_those_of_threads_and_of_disk(
     name: str, executor: pgbn.Ray, pool: on_ray.RayPool, tmp_path: Path
 ) -> None:
-    network, layer1, data = CASES[name]
-    expected = everything(network.chain(data, layer1=layer1, threads=2).sweep(2))
+    network, sampler, data = CASES[name]
+    expected = everything(network.chain(data, sampler=sampler, threads=2).sweep(2))
     disk = pgbn.Disk(tmp_path, memory="1MB")
-    assert_same(everything(network.chain(data, layer1=layer1, executor=disk).sweep(2)), expected)
+    assert_same(everything(network.chain(data, sampler=sampler, executor=disk).sweep(2)), expected)
     for workers in (1, 2, 3):
         pool.number = workers
-        chain = network.chain(data, layer1=layer1, executor=executor).sweep(2)
+        chain = network.chain(data, sampler=sampler, executor=executor).sweep(2)
         shards = chain.program.shards
         assert shards is not None
         assert len(shards.edges) == workers
@@ -83,10 +83,10 @@ def _kill_later(pool: on_ray.RayPool, moments: random.Random, seconds: float) ->
 
 def _survives(executor: pgbn.Ray, kills: int, seed: int, folder: Path) -> None:
     """Each kill falls into sweeps or, now and then, into a checkpoint that the workers write."""
-    network, layer1, data = CASES["partial"]
+    network, sampler, data = CASES["partial"]
     pool, moments, sweeps = executor.worker_pool(), random.Random(seed), 4
     before = sum(pool.age(worker) for worker in range(3))
-    chain = network.chain(data, layer1=layer1, executor=executor)
+    chain = network.chain(data, sampler=sampler, executor=executor)
     for _ in range(kills):
         began = time.perf_counter()
         chain.sweep(sweeps)
@@ -99,7 +99,7 @@ def _survives(executor: pgbn.Ray, kills: int, seed: int, folder: Path) -> None:
     assert len(read_manifest(folder)["parts"]["state"]["files"]) == 3
     assert_same(everything(pgbn.load(folder, threads=1)), found)
     assert sum(pool.age(worker) for worker in range(3)) - before == kills
-    threads = network.chain(data, layer1=layer1, threads=1).sweep(2 * sweeps * kills)
+    threads = network.chain(data, sampler=sampler, threads=1).sweep(2 * sweeps * kills)
     assert_same(found, everything(threads))
 
 
@@ -120,8 +120,8 @@ def test_twenty_killed_workers_are_replaced(
 
 
 def test_a_worker_that_hangs_is_replaced(executor: pgbn.Ray, pool: on_ray.RayPool) -> None:
-    network, layer1, data = CASES["lda"]
-    chain = network.chain(data, layer1=layer1, executor=executor).sweep(1)
+    network, sampler, data = CASES["lda"]
+    chain = network.chain(data, sampler=sampler, executor=executor).sweep(1)
     pool.timeout = 3.0
     process = pool._places[2][1]
     os.kill(process, signal.SIGSTOP)
@@ -131,13 +131,13 @@ def test_a_worker_that_hangs_is_replaced(executor: pgbn.Ray, pool: on_ray.RayPoo
     thread.join()
     assert pool._places[2][1] != process
     assert_same(
-        everything(chain), everything(network.chain(data, layer1=layer1, threads=1).sweep(2))
+        everything(chain), everything(network.chain(data, sampler=sampler, threads=1).sweep(2))
     )
 
 
 def test_one_that_always_hangs_is_named(executor: pgbn.Ray, pool: on_ray.RayPool) -> None:
-    network, layer1, data = CASES["lda"]
-    chain = network.chain(data, layer1=layer1, executor=executor)
+    network, sampler, data = CASES["lda"]
+    chain = network.chain(data, sampler=sampler, executor=executor)
     pool.timeout = 1e-6
     with pytest.raises(
         pgbn.PgbnError, match=r"worker \d.*(within timeout=1e-06|it did not start|it died)"
@@ -276,7 +276,7 @@ def test_ray_that_was_shut_down_does_not_begin_anew(tmp_path: Path) -> None:
         "import ray, pgbn, numpy as np\n"
         "x = np.ones((300, 3), int)\n"
         "executor = pgbn.Ray(workers=1)\n"
-        "chain = pgbn.zoo.pfa(2).chain({'x': x}, layer1='partial', executor=executor)\n"
+        "chain = pgbn.zoo.pfa(2).chain({'x': x}, sampler='partial', executor=executor)\n"
         "ray.shutdown()\n"
         "try:\n"
         "    chain.sweep()\n"
@@ -299,7 +299,7 @@ _RAYLET = """
 import os, signal, time
 from pathlib import Path
 import numpy as np, pgbn
-chain = pgbn.zoo.pfa(2).chain({"x": np.ones((300, 3), int)}, layer1="partial",
+chain = pgbn.zoo.pfa(2).chain({"x": np.ones((300, 3), int)}, sampler="partial",
                               executor=pgbn.Ray(workers=1))
 children = Path(f"/proc/{os.getpid()}/task/{os.getpid()}/children").read_text().split()
 own = [p for p in children if Path(f"/proc/{p}/comm").read_text().strip() == "raylet"]
@@ -330,7 +330,7 @@ from pathlib import Path
 import pgbn
 from tests.engine.shards.test_driver import CASES
 folder, note = sys.argv[1], Path(sys.argv[2])
-network, layer1, data = CASES["partial"]
+network, sampler, data = CASES["partial"]
 executor = pgbn.Ray(workers=2)
 try:
     executor.worker_pool()
@@ -341,7 +341,7 @@ options = dict(progress=False, executor=executor, minutes=0,
 if Path(folder, "model.json").exists():
     pgbn.resume(folder, share=2.0, **options)
 else:
-    network.sample(data, burn_in=60, draws=60, keep=["theta2", "r"], layer1=layer1, save=folder,
+    network.sample(data, burn_in=60, draws=60, keep=["theta2", "r"], sampler=sampler, save=folder,
                    **options)
 """
 
@@ -376,8 +376,8 @@ def _killed_driver(folder: Path, moments: random.Random) -> tuple[int, int] | No
 
 @pytest.mark.long
 def test_five_killed_drivers_go_on(tmp_path: Path) -> None:
-    network, layer1, data = CASES["partial"]
-    whole = network.sample(data, burn_in=60, draws=60, keep=["theta2", "r"], layer1=layer1,
+    network, sampler, data = CASES["partial"]
+    whole = network.sample(data, burn_in=60, draws=60, keep=["theta2", "r"], sampler=sampler,
                            threads=1, progress=False)  # fmt: skip
     moments, kills = random.Random(0), []
     for _ in range(5):
@@ -417,14 +417,14 @@ def cluster() -> Iterator[Any]:
 @pytest.mark.long
 @pytest.mark.parametrize("name", ["partial", "blocked"])
 def test_two_machines_give_the_bits_of_threads(name: str, cluster: Any, tmp_path: Path) -> None:
-    network, layer1, data = CASES[name]
+    network, sampler, data = CASES[name]
     executor = pgbn.Ray(workers=2, address=cluster.address, timeout=300)
     pool = executor.worker_pool()
     assert len({node for node, _ in pool._places}) == 2  # one on each
-    chain = network.chain(data, layer1=layer1, executor=executor).sweep(3)
+    chain = network.chain(data, sampler=sampler, executor=executor).sweep(3)
     pgbn.save(chain, tmp_path / "chain")
     assert len(read_manifest(tmp_path / "chain")["parts"]["state"]["files"]) == 2
-    expected = network.chain(data, layer1=layer1, threads=1).sweep(3)
+    expected = network.chain(data, sampler=sampler, threads=1).sweep(3)
     assert_same(everything(pgbn.load(tmp_path / "chain", threads=1)), everything(expected))
     assert_same(everything(chain), everything(expected))
     executor.close()
@@ -435,9 +435,9 @@ def test_a_machine_that_is_lost(cluster: Any, tmp_path: Path) -> None:
     """Small commits are with the driver, and the run goes on with new workers; large ones were left
     on the machine: an error says so, and the run goes on from its last checkpoint. The bits are the
     same."""
-    network, layer1, data = CASES["partial"]
+    network, sampler, data = CASES["partial"]
     options: dict[str, Any] = {"burn_in": 4, "draws": 6, "keep": ["theta1", "r"], "progress": False}
-    whole = network.sample(data, layer1=layer1, threads=1, **options)
+    whole = network.sample(data, sampler=sampler, threads=1, **options)
     executor = pgbn.Ray(workers=2, address=cluster.address, timeout=300)
 
     def lose(event: Any) -> None:
@@ -445,7 +445,7 @@ def test_a_machine_that_is_lost(cluster: Any, tmp_path: Path) -> None:
             cluster.remove_node(cluster.second)
 
     try:
-        found = network.sample(data, layer1=layer1, executor=executor, save=tmp_path / "run",
+        found = network.sample(data, sampler=sampler, executor=executor, save=tmp_path / "run",
                                minutes=0, callback=lose, **options)  # fmt: skip
     except pgbn.PgbnError as error:
         if "lost with its machine; continue from the last checkpoint" not in str(error):

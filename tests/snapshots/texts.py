@@ -35,12 +35,12 @@ OTHER_FORMS = ("pgbn", "covariates")  # one renderer writes all models: two show
 def _schedules(network: pg.Network) -> str:
     """The schedule of every sampler of the first layer, or why there is none."""
     out = []
-    for layer1 in ("composed", "blocked", "partial", "collapsed"):
+    for sampler in ("composed", "blocked", "partial", "collapsed"):
         try:
-            steps = network.schedule_for(layer1).latex()
+            steps = network.schedule_for(sampler).latex()
         except pg.PgbnError as error:
             steps = str(error)
-        out.append(f'layer1="{layer1}"\n{steps}')
+        out.append(f'sampler="{sampler}"\n{steps}')
     return "\n\n".join(out)
 
 
@@ -77,7 +77,7 @@ REJECTED: tuple[Callable[[], object], ...] = (
     _square,
     _stale,
     lambda: zoo.pfa(3).chain({"x": [[1, -1]]}),
-    lambda: zoo.pfa(3, link="bernoulli").chain({"x": [[1, 0]]}, layer1="collapsed"),
+    lambda: zoo.pfa(3, link="bernoulli").chain({"x": [[1, 0]]}, sampler="collapsed"),
 )
 
 

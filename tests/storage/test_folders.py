@@ -60,7 +60,7 @@ def test_saved_names_come_back(tmp_path: Path, trained: pgbn.LayerwiseTraining) 
 def test_estimators(tmp_path: Path, name: str) -> None:
     make = getattr(pgbn, name)
     width = {"max_width": 6} if name == "PGBN" else {"width": 6}
-    model = make(**width, burn_in=5, collect=5, random_state=np.int64(3))
+    model = make(**width, burn_in=5, sweeps=5, random_state=np.int64(3))
     pgbn.save(model, tmp_path / "e")
     assert pgbn.load(tmp_path / "e").get_params() == model.get_params()
     model.fit(counts())

@@ -19,7 +19,7 @@ from pgbn.storage.runner import Rhythm, Runner, Timing
 
 
 def test_every_so_many_sweeps() -> None:
-    rhythm, written = Rhythm(Timing(minutes=None, sweeps=3, share=1e9)), []
+    rhythm, written = Rhythm(Timing(minutes=None, every=3, share=1e9)), []
     for sweep in range(1, 11):
         rhythm.tick(lambda sweep=sweep: written.append(sweep))  # type: ignore[misc]
     assert written == [3, 6, 9]
@@ -52,7 +52,7 @@ def test_every_so_many_minutes_and_at_most_a_share(
 
 
 def test_a_failure_is_told_and_the_next_time_comes() -> None:
-    rhythm, tries = Rhythm(Timing(sweeps=1, share=1e9)), []
+    rhythm, tries = Rhythm(Timing(every=1, share=1e9)), []
 
     def save() -> None:
         tries.append(1)

@@ -18,7 +18,7 @@ def test_a_right_sampler_has_uniform_ranks_and_a_wrong_one_has_not() -> None:
     assert right.worst > 0.001, right
     assert 1 < right.thin < 100
     mutant = mutants(network)["CRT off by one"]
-    wrong = sbc(network, SIZES, 400, 19, right.thin, 0, mutant.layer1, 2, mutant)
+    wrong = sbc(network, SIZES, 400, 19, right.thin, 0, mutant.sampler, 2, mutant)
     assert wrong.worst < 1e-6, wrong
     assert "#b3261e" in str(wrong.plot())
     assert "corrected p-value" in repr(wrong)

@@ -58,7 +58,7 @@ class Wide(Level):
 
 
 pgbn.evidence_rule(
-    Reading, "mean", relation="held", kind="normal", exposure=lambda value: np.ones_like(value)
+    Reading, "mean", relation="given", kind="normal", exposure=lambda value: np.ones_like(value)
 )(lambda value: value)
 
 

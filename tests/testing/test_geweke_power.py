@@ -42,12 +42,12 @@ UP = ["counts(x)", "counts(theta1)", "counts(theta2)", "counts(r)", "phi1", "phi
 MATLAB = [*UP, "c0", "gamma0", "r", "p2", "c3", "theta2", "theta1"]
 
 
-@pytest.mark.parametrize("layer1", ["blocked", "composed", "collapsed"])
-def test_r_before_the_rates_that_read_the_old_theta(layer1, record_property):
+@pytest.mark.parametrize("sampler", ["blocked", "composed", "collapsed"])
+def test_r_before_the_rates_that_read_the_old_theta(sampler, record_property):
     network = pgbn(2)
-    drawn_later = ("phi1", "theta1") if layer1 == "collapsed" else ()
+    drawn_later = ("phi1", "theta1") if sampler == "collapsed" else ()
     order = reordered([name for name in MATLAB if name not in drawn_later])
-    result = geweke(network, sizes_of(network), 12_000, 8, 1, layer1, broken=order)
+    result = geweke(network, sizes_of(network), 12_000, 8, 1, sampler, broken=order)
     seen(result, record_property)
 
 
@@ -91,7 +91,7 @@ def test_a_node_that_is_never_drawn():
 
 def _weights_without_the_rate(chain: Chain) -> None:
     """b_jv with φ (m + a), as if θ were given: the factor (c + q) / s is forgotten."""
-    sampler = chain.sampler
+    sampler = chain.first_layer
     assert sampler is not None
     right = sampler.pseudo
     sampler.pseudo = lambda fixed: right(True)  # type: ignore[method-assign]
@@ -105,18 +105,18 @@ def _counts_of_one_node(chain: Chain) -> None:
 
 def _old_eta(chain: Chain) -> None:
     """η as a number: the labels are drawn given another one than the tables."""
-    sampler: Any = chain.sampler
+    sampler: Any = chain.first_layer
     sampler.__class__ = type("Wrong", (type(sampler),), {"eta": 0.3})
 
 
 def _counts_without_a_scale(chain: Chain) -> None:
     """The rates of binary data without the size of the row."""
-    sampler: Any = chain.sampler
+    sampler: Any = chain.first_layer
     sampler.row_scale.get = lambda: np.ones(sampler.rows)
 
 
 @pytest.mark.parametrize(
-    ("name", "layer1", "broken", "replicates"),
+    ("name", "sampler", "broken", "replicates"),
     [
         ("background and size", "collapsed", _weights_without_the_rate, 6000),
         ("background of documents", "partial", _weights_without_the_rate, 6000),
@@ -134,11 +134,11 @@ def _counts_without_a_scale(chain: Chain) -> None:
     ],
 )
 def test_mistakes_of_first_layers_are_seen(
-    name: str, layer1: str, broken: Callable[[Chain], None], replicates: int
+    name: str, sampler: str, broken: Callable[[Chain], None], replicates: int
 ) -> None:
     network = VARIANTS[name]()
     sizes = {dim: VARIANT_SIZES[dim] for dim in network.dims if dim in VARIANT_SIZES}
-    result = geweke(network, sizes, replicates, 6, 1, layer1, broken=broken)
+    result = geweke(network, sizes, replicates, 6, 1, sampler, broken=broken)
     assert result.worst > 5, result
 
 

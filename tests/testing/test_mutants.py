@@ -28,7 +28,7 @@ def test_kernels_held_nodes_and_entries_in_turn_are_left_alone() -> None:
     held, sliced = pg.Gamma("a", 2, 2), pg.Gamma("b", 2, 2, update="slice")
     theta = pg.Gamma("theta", held * sliced, 2.0, dims=("doc", "topic"))
     network = pg.Network(pg.Poisson("x", sizes * (phi @ theta), dims=("doc", "term")))
-    found = mutants(network.holding("a"))
+    found = mutants(network.with_given("a"))
     assert "theta" in found["rate for scale"].words
     graph = pg.zoo.epm(2)
     assert "phi" not in mutants(graph)["rate for scale"].words.split()
@@ -38,10 +38,10 @@ def test_the_network_is_not_changed() -> None:
     network = small_zoo()["pgbn poisson 2"]
     rules = dict(network.wiring.rules)
     for mutant in mutants(network).values():
-        chain = network.chain({"x": np.ones((3, 3), int)}, layer1=mutant.layer1, threads=1)
+        chain = network.chain({"x": np.ones((3, 3), int)}, sampler=mutant.sampler, threads=1)
         mutant(chain)
         assert network.wiring.rules == rules
-        assert chain.program.kernels is (mutant.layer1 != "composed")
+        assert chain.program.kernels is (mutant.sampler != "composed")
         chain.sweep(2)
         assert all(np.isfinite(value).all() for value in chain.values.values())
 
@@ -52,7 +52,7 @@ def test_gross_mistakes_are_seen_with_few_replicates(name: str, model: str) -> N
     network = small_zoo()[model]
     sizes = {dim: SMALL_SIZES[dim] for dim in network.dims if dim in SMALL_SIZES}
     mutant = mutants(network)[name]
-    result = geweke(network, sizes, 1500, 3, 0, mutant.layer1, 1, mutant)
+    result = geweke(network, sizes, 1500, 3, 0, mutant.sampler, 1, mutant)
     assert result.worst > 6, result
 
 

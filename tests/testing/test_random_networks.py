@@ -54,8 +54,8 @@ def test_the_whole_language_is_drawn():
         assert any(sign in slot for slot in slots), sign
     orders = [case.order != case.network.schedule.names for case in ACCEPTED]
     assert sum(orders) > 30
-    assert any(case.network.held for case in ACCEPTED)
-    assert len({case.layer1 for case in ACCEPTED}) > 2
+    assert any(case.network.given for case in ACCEPTED)
+    assert len({case.sampler for case in ACCEPTED}) > 2
 
 
 def test_a_case_is_a_number():

@@ -31,7 +31,7 @@ from tests.helpers.saved import same_networks as same
 from tests.helpers.short_training import NAMES, OTHERS, QUICK, X, cut_at, no_work
 from tests.helpers.small_data import counts
 
-EVERY = {"sweeps": 1, "share": 1e9}  # a checkpoint after each sweep
+EVERY = {"every": 1, "share": 1e9}  # a checkpoint after each sweep
 
 
 def stopped(folder: Path, depth: int, at: int, width: int = 6, **settings: Any) -> Path:
@@ -305,7 +305,7 @@ def test_a_signal_to_the_command(tmp_path: Path, name: str, code: int) -> None:
     np.savez(tmp_path / "x.npz", X=np.repeat(counts(), 20, axis=0))
     process = subprocess.Popen(
         [sys.executable, "-m", "pgbn", "fit", str(tmp_path / "x.npz"), "-o", str(tmp_path / "m"),
-         "--depth", "1", "--burn-in", "2000", "--collect", "2", "--max-width", "10", "--minutes",
+         "--depth", "1", "--burn-in", "2000", "--sweeps", "2", "--max-width", "10", "--minutes",
          "0.0001"],
         stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
@@ -341,7 +341,7 @@ def test_the_cost_of_checkpoints_is_bounded(
         clock[0] += 0.1
 
     monkeypatch.setattr(runner, "write", write)
-    checkpoint.train(counts(), tmp_path, 3, 1, burn_in=999, collect=1, sweeps=1, share=0.05,
+    checkpoint.train(counts(), tmp_path, 3, 1, burn_in=999, sweeps=1, every=1, share=0.05,
                      callback=sweep, progress=False)  # fmt: skip
     assert 4 <= len(times) <= 6
     assert min(np.diff(times)) >= 20.0
@@ -433,9 +433,9 @@ class Unwritable:
         ({"record": {"a": Unwritable()}}, "record=.*cannot be saved as JSON"),
         ({"record": [1]}, r"record=\[1\]: give a dict"),
         ({"columns": {"text": ["a"]}}, r"columns\['text'\]: 1 entries for"),
-        ({"layer1": Unwritable()}, "layer1=.*cannot be saved as JSON"),
-        ({"sweeps": 0}, "sweeps=0"),
-        ({"sweeps": 1.5}, "sweeps=1.5"),
+        ({"sampler": Unwritable()}, "sampler=.*cannot be saved as JSON"),
+        ({"every": 0}, "every=0"),
+        ({"every": 1.5}, "every=1.5"),
         ({"share": 0.0}, "share=0.0"),
         ({"share": float("nan")}, "share=nan"),
         ({"minutes": True}, "minutes=True"),

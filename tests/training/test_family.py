@@ -162,7 +162,7 @@ def test_new_rows_of_a_grown_network(grown: Any) -> None:
     deepest = result.deepest
     new = {name: data[:5] for name, data in DATA.items()}
     for given in (deepest.means, deepest.draws):
-        found = deepest.network().infer(new, given=given, burn_in=3, samples=4, threads=1)
+        found = deepest.network().infer(new, given=given, burn_in=3, draws=4, threads=1)
         name = "scores1" if family is own_family else "theta1"
         assert found[name].shape == (5, result.widths[0])
 
@@ -199,7 +199,7 @@ def test_a_training_that_was_stopped_goes_on(done: int, tmp_path: Path) -> None:
         folder = tmp_path / name
         with pytest.raises(RuntimeError, match="power cut"):
             checkpoint.train(
-                DATA, folder, (9, 4), 2, family=family, minutes=None, sweeps=1, share=1e9,
+                DATA, folder, (9, 4), 2, family=family, minutes=None, every=1, share=1e9,
                 **settings | {"callback": cut_at(done)},
             )  # fmt: skip
         given = {} if name == "multimodal" else {"family": family}
@@ -214,7 +214,7 @@ def test_a_training_that_was_stopped_goes_on(done: int, tmp_path: Path) -> None:
 
 def test_a_folder_of_a_belief_network_takes_no_family(tmp_path: Path) -> None:
     with pytest.raises(RuntimeError, match="power cut"):
-        checkpoint.train(X, tmp_path, 6, 2, minutes=None, sweeps=1, share=1e9,
+        checkpoint.train(X, tmp_path, 6, 2, minutes=None, every=1, share=1e9,
                          **QUICK | {"callback": cut_at(3)})  # fmt: skip
     with pytest.raises(DataError, match="family: this training is of a belief network"):
         pg.resume(tmp_path, family=pg.zoo.pgbn)
@@ -316,7 +316,7 @@ def test_a_family_in_time_is_grown() -> None:
     """Its units stand in two dims, before and after a step, and its scores are a chain, which the
     collapsed sampler does not serve."""
     counts = np.eye(15, 6, dtype=int)
-    settings: dict[str, Any] = {"burn_in": 8, "collect": 4, "keep_draws": 2, "min_width": 1}
+    settings: dict[str, Any] = {"burn_in": 8, "sweeps": 4, "keep_draws": 2, "min_width": 1}
     result = pg.train_layerwise(
         {"x": counts}, (9, 6), 2, family=pg.zoo.deep_pgds, progress=False, **settings
     )

@@ -51,7 +51,7 @@ def test_saved_stopped_and_resumed_with_their_draws(tmp_path) -> None:
     pgbn.save(whole, tmp_path / "model")
     again = pgbn.load(tmp_path / "model")
     with pytest.raises(RuntimeError, match="power cut"):
-        pgbn.checkpoint.train(X, tmp_path / "run", 6, 2, sweeps=1, share=2.0, keep_draws=2,
+        pgbn.checkpoint.train(X, tmp_path / "run", 6, 2, every=1, share=2.0, keep_draws=2,
                               callback=cut_at(20), **QUICK)  # fmt: skip
     resumed = pgbn.resume(tmp_path / "run", progress=False, threads=1)
     for found in (again, resumed):
@@ -66,14 +66,14 @@ def test_each_draw_is_a_network_and_infer_averages_over_them() -> None:
     networks = each_draw(model)
     assert len(networks) == 2
     np.testing.assert_array_equal(networks[1].phi[1], model.draws["phi2"][1])
-    both = pgbn.infer(model, X[:5], burn_in=300, samples=4000, threads=1)
-    each = [pgbn.infer(n, X[:5], burn_in=150, samples=2000, seed=9, threads=1) for n in networks]
+    both = pgbn.infer(model, X[:5], burn_in=300, draws=4000, threads=1)
+    each = [pgbn.infer(n, X[:5], burn_in=150, draws=2000, seed=9, threads=1) for n in networks]
     mean = (each[0]["theta1"] + each[1]["theta1"]) / 2
     np.testing.assert_allclose(both["theta1"], mean, atol=0.15 * mean.max())
     square = sum(e.sd["theta1"] ** 2 + e["theta1"] ** 2 for e in each) / 2
     np.testing.assert_allclose(both.sd["theta1"] ** 2 + both["theta1"] ** 2, square,
                                atol=0.2 * square.max())  # fmt: skip
-    alone = pgbn.infer(model, X[:1], burn_in=300, samples=4000, threads=1)
+    alone = pgbn.infer(model, X[:1], burn_in=300, draws=4000, threads=1)
     np.testing.assert_array_equal(alone["theta1"], both["theta1"][:1])  # whatever the batch
 
 
@@ -81,19 +81,19 @@ def test_draws_predict_better_than_one() -> None:
     generated = np.random.default_rng(1)
     phi = generated.dirichlet(np.full(40, 0.1), 5)
     counts = generated.poisson(generated.gamma(0.3, 12.0, (160, 5)) @ phi)
-    model = pgbn.train_layerwise(counts[:80], 12, 1, burn_in=60, collect=60, keep_draws=20,
+    model = pgbn.train_layerwise(counts[:80], 12, 1, burn_in=60, sweeps=60, keep_draws=20,
                                  progress=False, threads=1, trace_every=0).deepest  # fmt: skip
     seen, held = split_tokens(counts[80:], 0.5)
-    options = {"burn_in": 50, "samples": 100, "threads": 1}
+    options = {"burn_in": 50, "draws": 100, "threads": 1}
     many = completion_perplexity(model, seen, held, **options)
     one = completion_perplexity(each_draw(model)[-1], seen, held, **options)
-    assert many.samples == 20
+    assert many.draws == 20
     assert many.perplexity() < one.perplexity()
 
 
 def test_wrong_numbers_are_rejected_and_memory_is_asked_before_any_sweep(monkeypatch) -> None:
     check_refused(lambda: train(keep_draws=-1), pgbn.DataError, ["keep_draws=-1", "at least 0"])
-    check_refused(lambda: train(keep_draws=6), pgbn.DataError, ["keep_draws=6", "collect=5"])
+    check_refused(lambda: train(keep_draws=6), pgbn.DataError, ["keep_draws=6", "sweeps=5"])
     monkeypatch.setattr(read_limits, "memory", lambda: 200_000)
     with pytest.raises(pgbn.DataError, match="keep_draws=500"):
-        pgbn.train_layerwise(X, 6, 1, collect=500, keep_draws=500, progress=False)
+        pgbn.train_layerwise(X, 6, 1, sweeps=500, keep_draws=500, progress=False)

@@ -53,7 +53,7 @@ def test_means_weights_and_traces_are_those_of_the_sweeps():
 
     etas = (0.05, 0.7)
     result = train_layerwise(X, 40, 2, seed=1, eta=etas, average=3, burn_in=[80, 20],
-                             collect=[8, 5], trace_every=1, min_width=0, callback=note,
+                             sweeps=[8, 5], trace_every=1, min_width=0, callback=note,
                              threads=1)  # fmt: skip
     assert result.widths[0] < 40  # three topics need not forty
     for network in result:
@@ -86,7 +86,7 @@ def test_the_same_seed_gives_the_same_bits_on_any_number_of_threads(trained):
 @pytest.mark.parametrize("link", ["poisson", "bernoulli", "gamma"])
 def test_every_link(link):
     data = {"poisson": X, "bernoulli": (X > 0).astype(int), "gamma": X * 0.37}[link]
-    result = train_layerwise(data, 6, 2, link=link, burn_in=6, collect=4, threads=1)
+    result = train_layerwise(data, 6, 2, link=link, burn_in=6, sweeps=4, threads=1)
     assert result.deepest.link == link
     assert (result.deepest.noise != 1.0) == (link == "gamma")
     assert np.isfinite(result.deepest.traces["log_likelihood"]).all()
@@ -142,7 +142,7 @@ def test_layers_of_equal_width_begin_at_different_topics():
 
 def test_a_resumed_training_counts_the_sweeps_of_the_whole():
     """ "12 of 16" is followed by "13 of 16", in whichever layer and phase it was stopped."""
-    settings = {"burn_in": 5, "collect": 3, "min_width": 0, "threads": 1, "progress": False}
+    settings = {"burn_in": 5, "sweeps": 3, "min_width": 0, "threads": 1, "progress": False}
     seen: list[Any] = []
 
     def note(event):
@@ -164,7 +164,7 @@ FEW = short_training.X
 
 def samplers_of(data: Any, width: int, **arguments: Any) -> set[str]:
     seen: set[str] = set()
-    note = {"callback": lambda event: seen.add(event.chain.layer1)}
+    note = {"callback": lambda event: seen.add(event.chain.sampler)}
     train_layerwise(data, width, 1, **short_training.QUICK | note | arguments)
     return seen
 
@@ -174,7 +174,7 @@ def test_auto_goes_by_the_cost_of_the_data_and_the_width(monkeypatch, tmp_path):
     assert samplers_of(FEW, 6) == {"collapsed"}
     assert samplers_of(LARGE, 3) == {"blocked"}
     assert samplers_of(LARGE, 60) == {"collapsed"}
-    assert samplers_of(LARGE, 3, layer1="collapsed") == {"collapsed"}
+    assert samplers_of(LARGE, 3, sampler="collapsed") == {"collapsed"}
     mask = np.random.default_rng(0).random(FEW.shape) < 0.1
     assert samplers_of(np.ma.masked_array(FEW, mask), 4) == {"blocked"}
     assert samplers_of(np.ma.masked_array(FEW, mask & False), 4) == {"collapsed"}
@@ -191,9 +191,9 @@ def test_tokens_beyond_all_samplers_are_said(monkeypatch, tmp_path):
     for data in (FEW, corpus):
         with pytest.warns(pgbn.PgbnWarning, match=r"tokens: the samplers of the first layer"):
             assert samplers_of(data, 6) == {"composed"}
-        for layer1 in ("auto", "blocked"):
+        for sampler in ("auto", "blocked"):
             with pytest.warns(pgbn.PgbnWarning, match="the general rules are used"):
-                assert pgbn.zoo.pfa(3).chain({"x": data}, layer1=layer1).layer1 == "composed"
+                assert pgbn.zoo.pfa(3).chain({"x": data}, sampler=sampler).sampler == "composed"
 
 
 def test_layer_by_layer_is_the_chain_of_one_go_though_the_first_layer_is_pruned(monkeypatch):
@@ -205,7 +205,7 @@ def test_layer_by_layer_is_the_chain_of_one_go_though_the_first_layer_is_pruned(
     monkeypatch.setattr(Blocked, "nanoseconds", for_fewer)
     settings = QUICK | {"burn_in": [80, 5], "min_width": 1}
     seen: set[str] = set()
-    whole = train_layerwise(X, 40, 2, callback=lambda e: seen.add(e.chain.layer1), **settings)
+    whole = train_layerwise(X, 40, 2, callback=lambda e: seen.add(e.chain.sampler), **settings)
     assert seen == {"collapsed"}
     assert whole.widths[0] < 40
     first = train_layerwise(X, 40, 1, **settings | {"burn_in": 80})
@@ -224,7 +224,7 @@ def test_a_resumed_training_has_the_sampler_it_had(
     settings = short_training.QUICK
     whole = train_layerwise(data, 4, 2, **settings)
     with pytest.raises(RuntimeError, match="power cut"):
-        checkpoint.train(data, tmp_path, 4, 2, sweeps=1, share=1e9,
+        checkpoint.train(data, tmp_path, 4, 2, every=1, share=1e9,
                          callback=short_training.cut_at(at + 1), **settings)  # fmt: skip
     monkeypatch.setattr(Blocked, "nanoseconds", lambda *sizes: np.inf)
     same(pgbn.resume(tmp_path, progress=False), whole)

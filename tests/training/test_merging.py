@@ -7,7 +7,7 @@ import pytest
 
 import pgbn
 from pgbn.errors import DataError
-from pgbn.evaluation.layer_quality import Twins
+from pgbn.evaluation.layer_quality import SimilarTopics
 from pgbn.training.merging import merge_state, merge_topics, read_groups
 from tests.helpers.training import QUICK, X
 
@@ -27,7 +27,7 @@ def model():
         ([(3, 1), (4, 3)], [0, 1, 2, 1, 1]),
         ([(2,)], [0, 1, 2, 3, 4]),
         ([(0, 1, 2, 3, 4)], [0, 0, 0, 0, 0]),
-        ([Twins(1, 0, 4, 6, ())], [0, 1, 2, 3, 0]),
+        ([SimilarTopics(1, 0, 4, 6, ())], [0, 1, 2, 3, 0]),
     ],
 )
 def test_groups_are_numbered_by_their_first_topic(groups, expected):
@@ -43,7 +43,7 @@ def test_groups_are_numbered_by_their_first_topic(groups, expected):
         ([3], "3 is not a group"),
         (["ab"], "'ab' is not a group"),
         (7, "groups=7: give lists of topics"),
-        ([Twins(1, 0, 1, 6, ())], "of layer 1, but layer=2"),
+        ([SimilarTopics(1, 0, 1, 6, ())], "of layer 1, but layer=2"),
     ],
 )
 def test_wrong_groups(model, groups, told):
@@ -113,7 +113,7 @@ def test_training_goes_on_and_can_be_saved(model, tmp_path):
     merged = merge_topics(model, [(1, 3)], 2)
     pgbn.save(merged, tmp_path / "merged")
     runs = [
-        pgbn.train_layerwise(X, model.widths, 3, start_from=start, burn_in=1, collect=4, threads=1,
+        pgbn.train_layerwise(X, model.widths, 3, start_from=start, burn_in=1, sweeps=4, threads=1,
                              seed=3, progress=False).deepest
         for start in (merged, tmp_path / "merged")
     ]  # fmt: skip
@@ -125,14 +125,14 @@ def test_training_goes_on_and_can_be_saved(model, tmp_path):
 
 
 def test_traces_tell_what_is_from_before(model):
-    started = pgbn.train_layerwise(X, 5, 1, burn_in=6, collect=4, threads=1, seed=3, trace_every=2,
+    started = pgbn.train_layerwise(X, 5, 1, burn_in=6, sweeps=4, threads=1, seed=3, trace_every=2,
                                    progress=False).deepest  # fmt: skip
     assert "before_merging" not in started.traces
     network = started
     for merged, marks in ((1, [1] * 5 + [0, 0]), (2, [1] * 7 + [0, 0])):
         network = merge_topics(network, [(0, 1)], 1)
         assert network.traces["before_merging"].all()
-        network = pgbn.train_layerwise(X, 5, 1, start_from=network, burn_in=1, collect=4, threads=1,
+        network = pgbn.train_layerwise(X, 5, 1, start_from=network, burn_in=1, sweeps=4, threads=1,
                                        seed=3, trace_every=2, progress=False).deepest  # fmt: skip
         assert network.widths == (started.widths[0] - merged,)
         assert network.traces["before_merging"].tolist() == marks

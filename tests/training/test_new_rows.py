@@ -26,7 +26,7 @@ def test_no_batch_order_or_thread_changes_a_document(link):
     model = model_of(link)
     x = documents()
     x = {"poisson": x, "gamma": x * 0.5, "bernoulli": (x > 0).astype(int)}[link]
-    settings, before = {"burn_in": 5, "samples": 5, "seed": 9}, x.copy()
+    settings, before = {"burn_in": 5, "draws": 5, "seed": 9}, x.copy()
     whole = quiet(model, x, threads=1, **settings)
     np.testing.assert_array_equal(x.toarray(), before.toarray())
     threaded = quiet(model, x, threads=2, **settings)
@@ -46,18 +46,18 @@ def test_no_batch_order_or_thread_changes_a_document(link):
 def test_seed_and_counts_matter_and_equal_documents_agree():
     model = model_of()
     x = np.array([[1, 2, 0, 0, 3, 0, 0, 1], [1, 2, 0, 0, 3, 0, 0, 1], [2, 1, 0, 0, 3, 0, 0, 1]])
-    found = infer(model, x, burn_in=5, samples=5)
+    found = infer(model, x, burn_in=5, draws=5)
     np.testing.assert_array_equal(found["theta1"][0], found["theta1"][1])
     assert (found["theta1"][0] != found["theta1"][2]).any()
-    other = infer(model, x, burn_in=5, samples=5, seed=1)
+    other = infer(model, x, burn_in=5, draws=5, seed=1)
     assert (found["theta1"] != other["theta1"]).any()
 
 
 def test_layers_can_be_chosen():
     model = model_of()
     x = documents(5)
-    all_layers = quiet(model, x, burn_in=3, samples=3)
-    second = quiet(model, x, layers=2, burn_in=3, samples=3, units=False)
+    all_layers = quiet(model, x, burn_in=3, draws=3)
+    second = quiet(model, x, layers=2, burn_in=3, draws=3, units=False)
     assert second.layers == {2: "theta2"}
     np.testing.assert_array_equal(second.proportions["theta2"], all_layers.proportions["theta2"])
     assert second.values == {}
@@ -77,7 +77,7 @@ def test_an_empty_document_gets_the_prior_and_one_warning():
     x = np.zeros((3, TERMS), int)
     x[1, 2] = 4
     with pytest.warns(PgbnWarning, match="2 of 3 documents have no known term") as caught:
-        found = infer(model, x, burn_in=200, samples=20_000)
+        found = infer(model, x, burn_in=200, draws=20_000)
     assert len(caught) == 1
     assert found.empty.tolist() == [0, 2]
     top = model.r / model.r.sum()
@@ -90,7 +90,7 @@ def test_small_priors_of_the_paper_give_finite_numbers():
     model = TrainedNetwork.of_topics(model_of().phi, np.array([1e-5, 1e-9]), np.ones(3))
     x = np.zeros((3, TERMS), int)
     x[1, 2], x[2] = 1, 1000
-    found = quiet(model, x, burn_in=50, samples=50)
+    found = quiet(model, x, burn_in=50, draws=50)
     for values in (found.values, found.sd, found.proportions, found.proportions_sd):
         assert all(np.isfinite(value).all() for value in values.values())
     np.testing.assert_allclose(found.proportions["theta1"].sum(axis=1), 1.0)
@@ -105,14 +105,14 @@ def test_terms_that_are_rare_in_every_topic_are_labelled_by_ratios():
         model = TrainedNetwork.of_topics(
             (phi, np.array([[0.7, 0.3], [0.2, 0.8]])), np.ones(2), np.ones(2)
         )
-        result = infer(model, np.array([[6, 2, 1]]), burn_in=500, samples=20_000)
+        result = infer(model, np.array([[6, 2, 1]]), burn_in=500, draws=20_000)
         found.append(result.proportions["theta1"])
     np.testing.assert_allclose(found[0], found[1], atol=0.01)
     assert found[0][0, 1] > 0.7
 
 
 def test_columns_go_by_position_or_name_and_others_are_dropped():
-    model, few = model_of(), {"burn_in": 3, "samples": 3}
+    model, few = model_of(), {"burn_in": 3, "draws": 3}
     names = [f"w{v}" for v in range(TERMS)]
     x = documents(6).toarray() + np.eye(6, TERMS, dtype=int)
     expected = infer(model, x, **few)["theta1"]
@@ -155,7 +155,7 @@ def test_columns_go_by_position_or_name_and_others_are_dropped():
         (np.ones((2, 1), int), {"terms": 5, "vocabulary": ["a"] * TERMS}, "terms: a int"),
         (np.ones((2, 1), int), {"terms": {"a"}, "vocabulary": ["a"] * TERMS}, "terms: a set"),
         (np.ones((2, 1), int), {"terms": ["a"], "vocabulary": "abcdefgh"}, "vocabulary: a string"),
-        (np.ones((2, TERMS), int), {"samples": 0}, "samples=0"),
+        (np.ones((2, TERMS), int), {"draws": 0}, "draws=0"),
         (np.ones((2, TERMS), int), {"burn_in": -1}, "burn_in=-1"),
         (np.ones((2, TERMS), int), {"terms": ["a"]}, "give both"),
         (np.ma.masked_equal(np.ones((2, TERMS), int), 1), {}, "masked"),
@@ -183,11 +183,11 @@ def test_warnings_point_at_the_users_line():
     x = np.zeros((3, TERMS), int)
     x[0, 0] = 5
     training = LayerwiseTraining((model_of(),), "")
-    model = estimators.PGBN(transform_burn_in=1, transform_samples=1)
+    model = estimators.PGBN(transform_burn_in=1, transform_draws=1)
     model.training_, model.networks_, model.widths_ = training, training.networks, (4, 3, 2)
     model.n_features_in_, model._seed, model.link_ = TERMS, 0, "poisson"
     for run in (
-        lambda: infer(model_of(), x, burn_in=1, samples=1),
+        lambda: infer(model_of(), x, burn_in=1, draws=1),
         lambda: model.transform(x),
         lambda: report_data(model_of(), x),
     ):
@@ -207,16 +207,16 @@ def test_terms_that_no_topic_has_are_unknown(link):
     known = x.copy()
     known[:, [2, 4]] = 0
     with pytest.warns(PgbnWarning) as caught:
-        found = infer(model, x, burn_in=3, samples=3)
+        found = infer(model, x, burn_in=3, draws=3)
     message = "X: 2 unknown terms with 3 counts were dropped: no topic of the model has column 2, …"
     assert [str(each.message) for each in caught][:1] == [message]
     assert (found.attributes["unknown_terms"], found.attributes["unknown_tokens"]) == (2, 3)
     assert found.empty.tolist() == [1]
     with pytest.warns(PgbnWarning, match="no known term"):
-        expected = infer(model, known, burn_in=3, samples=3)
+        expected = infer(model, known, burn_in=3, draws=3)
     np.testing.assert_array_equal(found["theta1"], expected["theta1"])
     with pytest.warns(PgbnWarning):  # one beyond the vocabulary as well
-        wider = infer(model, np.hstack([x, x[:, :1]]), burn_in=3, samples=3)
+        wider = infer(model, np.hstack([x, x[:, :1]]), burn_in=3, draws=3)
     assert (wider.attributes["unknown_terms"], wider.attributes["unknown_tokens"]) == (3, 4)
 
 
@@ -224,7 +224,7 @@ def test_totals_of_unknown_terms_are_not_cut_off():
     model = TrainedNetwork.of_topics((np.array([[1.0]]),), np.ones(1), np.ones(1), link="gamma")
     for value, text in ((0.4, "a total of 0.4 were"), (0.1, "a total of 0.1 were")):
         with pytest.warns(PgbnWarning, match=f"1 unknown terms with {text}"):
-            found = infer(model, [[1.5, value]], burn_in=1, samples=1)
+            found = infer(model, [[1.5, value]], burn_in=1, draws=1)
         assert found.attributes["unknown_tokens"] == value
     tenths = np.full((320, 2), 0.1)
     assert align_terms(tenths, 1)[2] == pytest.approx(32.0)
@@ -233,8 +233,8 @@ def test_totals_of_unknown_terms_are_not_cut_off():
 
 
 def test_a_line_says_what_was_inferred():
-    found = quiet(model_of(widths=(4, 3)), documents(9), burn_in=2, samples=2, threads=1)
+    found = quiet(model_of(widths=(4, 3)), documents(9), burn_in=2, draws=2, threads=1)
     lines = ["NewRows", "  theta1['doc', 'topic1'] (9, 4)", "  theta2['doc', 'topic2'] (9, 3)"]
     assert repr(found).splitlines()[:3] == lines
-    nothing = quiet(model_of(widths=(4, 3)), documents(9) * 0, burn_in=2, samples=2, threads=1)
+    nothing = quiet(model_of(widths=(4, 3)), documents(9) * 0, burn_in=2, draws=2, threads=1)
     assert "without data above 0: 9 rows" in repr(nothing)

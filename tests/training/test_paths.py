@@ -24,13 +24,13 @@ WRITERS: dict[str, Callable[..., Any]] = {
         {"x": X}, draws=3, chains=2, save=path, minutes=0, callback=away, **FEW
     ),
     "train": lambda path, away=None: pgbn.checkpoint.train(
-        X, path, 3, 1, collect=3, sweeps=2, share=1e9, callback=away, **FEW
+        X, path, 3, 1, sweeps=3, every=2, share=1e9, callback=away, **FEW
     ),
     "train_minibatch": lambda path, away=None: pgbn.train_minibatch(
         X, [3], batch_size=4, steps=4, save=path, minutes=1e-9, callback=away, progress=False
     ),
     "transform_to": lambda path, away=None: pgbn.transform_to(
-        MODEL, X, path, samples=1, progress=away, **FEW
+        MODEL, X, path, draws=1, progress=away, **FEW
     ),
     "build": lambda path, away=None: pgbn.Corpus.build(X, path, block_rows=4, progress=away),
 }

@@ -26,16 +26,16 @@ from tests.helpers.short_training import QUICK, X, no_work
         ({"link": "probit"}, "link='probit'"),
         ({"seed": -3}, "seed=-3"),
         ({"burn_in": [5]}, "one for each of 2 layers"),
-        ({"collect": 0}, "collect=0"),
+        ({"sweeps": 0}, "sweeps=0"),
         ({"eta": -1.0}, "eta=-1.0"),
         ({"eta": [0.1, np.inf]}, r"eta=\[0.1, inf\]"),
         ({"eta": np.nan}, "eta=nan"),
         ({"eta": [0.1, 0.1, 0.1]}, r"eta=\[0.1, 0.1, 0.1\]: .*each of 2 layers"),
         ({"burn_in": [5, 0]}, r"burn_in=\[5, 0\]"),
         ({"burn_in": (1, 2, 3)}, r"burn_in=\(1, 2, 3\): .*each of 2 layers"),
-        ({"collect": np.ones((2, 2), int)}, "collect="),
-        ({"average": 6}, "average=6 must be at most collect=5"),
-        ({"average": 3, "collect": [4, 2]}, r"average=3 must be at most collect=\[4, 2\]"),
+        ({"sweeps": np.ones((2, 2), int)}, "sweeps="),
+        ({"average": 6}, "average=6 must be at most sweeps=5"),
+        ({"average": 3, "sweeps": [4, 2]}, r"average=3 must be at most sweeps=\[4, 2\]"),
     ],
 )
 def test_numbers_are_checked_first(arguments: dict[str, Any], message: str) -> None:
@@ -71,9 +71,9 @@ def test_train_layerwise_and_settings_have_the_same_arguments() -> None:
 
 def test_settings_are_complete_and_survive_json() -> None:
     priors = pgbn.Priors(c=(2.0, 3.0))
-    settings = Settings(9, np.float64(2), burn_in=np.array([3, 2]), collect=range(4, 6),
+    settings = Settings(9, np.float64(2), burn_in=np.array([3, 2]), sweeps=range(4, 6),
                         priors=priors)  # fmt: skip
-    assert (settings.eta, settings.burn_in, settings.collect) == ((0.05, 0.05), (3, 2), (4, 5))
+    assert (settings.eta, settings.burn_in, settings.sweeps) == ((0.05, 0.05), (3, 2), (4, 5))
     content = json.loads(json.dumps(settings.content()))
     assert (content["eta"], content["burn_in"]) == (0.05, [3, 2])
     assert Settings.from_content(content) == settings
@@ -88,8 +88,8 @@ def test_settings_that_an_older_version_left_out_are_the_defaults() -> None:
 
 
 def test_settings_of_the_first_layers() -> None:
-    settings = Settings(9, 3, eta=[0.1, 0.2, 0.3], burn_in=[3, 2, 1], collect=4)
-    assert settings.first(2) == Settings(9, 2, eta=[0.1, 0.2], burn_in=[3, 2], collect=4)
+    settings = Settings(9, 3, eta=[0.1, 0.2, 0.3], burn_in=[3, 2, 1], sweeps=4)
+    assert settings.first(2) == Settings(9, 2, eta=[0.1, 0.2], burn_in=[3, 2], sweeps=4)
     assert settings.first(3) == settings
 
 

@@ -87,7 +87,7 @@ def test_a_beginning_that_does_not_fit(trained: LayerwiseTraining, tmp_path: Pat
 
 
 def test_a_fitted_estimator_is_a_beginning(tmp_path: Path) -> None:
-    model = pgbn.PGBN(5, 1, burn_in=4, collect=2, link="poisson", random_state=0).fit(X)
+    model = pgbn.PGBN(5, 1, burn_in=4, sweeps=2, link="poisson", random_state=0).fit(X)
     pgbn.save(model, tmp_path / "estimator")
     one = pgbn.train_layerwise(X, 5, 2, start_from=model.training_, **QUICK)
     for start in (model, tmp_path / "estimator", str(tmp_path / "estimator")):
@@ -165,13 +165,13 @@ NAMES = tuple("abcdef")
 COUNTS = np.random.default_rng(0).poisson([[6, 6, 6, 0, 0, 0], [0, 0, 0, 6, 6, 6]] * 5)
 FRAME = pd.DataFrame(COUNTS, columns=list(NAMES))
 TURNED = FRAME[list(reversed(NAMES))]
-FEW: dict[str, Any] = {"burn_in": 2, "collect": 1, "min_width": 1, "progress": False}
+FEW: dict[str, Any] = {"burn_in": 2, "sweeps": 1, "min_width": 1, "progress": False}
 
 
 def test_new_documents_go_by_name(tmp_path: Path) -> None:
     training = pgbn.train_layerwise(FRAME, (3, 2), 2, **FEW)
     assert [network.vocabulary for network in training] == [NAMES] * 2
-    first, *others = (pgbn.infer(training, data, burn_in=2, samples=2).proportions["theta1"]
+    first, *others = (pgbn.infer(training, data, burn_in=2, draws=2).proportions["theta1"]
                       for data in (FRAME, TURNED, COUNTS))  # fmt: skip
     for other in others:
         np.testing.assert_array_equal(first, other)
@@ -179,7 +179,7 @@ def test_new_documents_go_by_name(tmp_path: Path) -> None:
     np.testing.assert_array_equal(first, other)
     found = checkpoint.train(FRAME, tmp_path / "model", 3, 1, **FEW).deepest
     assert found.vocabulary == pgbn.load(tmp_path / "model").deepest.vocabulary == NAMES
-    batches = pgbn.train_minibatch(FRAME, 3, batch_size=5, steps=2, collect=1, progress=False)
+    batches = pgbn.train_minibatch(FRAME, 3, batch_size=5, steps=2, average=1, progress=False)
     assert batches.vocabulary == NAMES
     for names in (list(range(5, 11)), ["a", *"abcde"]):  # numbers, and one that comes twice
         plain = pgbn.train_layerwise(FRAME.set_axis(names, axis=1), 3, 1, **FEW)

@@ -26,7 +26,7 @@ X[7] = 0
 MODEL = pgbn.TrainedNetwork.of_topics(
     phi=(RNG.dirichlet(np.ones(12), 4), RNG.dirichlet(np.ones(4), 3)), r=np.ones(3), c=np.ones(2)
 )
-SWEEPS: dict[str, Any] = {"burn_in": 3, "samples": 4, "seed": 5}
+SWEEPS: dict[str, Any] = {"burn_in": 3, "draws": 4, "seed": 5}
 
 
 class Stopped(Exception):
@@ -119,7 +119,7 @@ def test_other_settings_and_documents_begin_anew(tmp_path, corpus, other) -> Non
     Y = {"rows": X[::-1], "columns": X[:, ::-1]}.get(other, X)
     rows = 10 if other == "blocks" else 8
     again = pgbn.Corpus.build(Y, tmp_path / "other", block_rows=rows)
-    more = {"samples": 5} if other == "settings" else {}
+    more = {"draws": 5} if other == "settings" else {}
     assert finish(tmp_path / "f.npy", again, **more)[0] == rows
 
 
@@ -155,7 +155,7 @@ def test_a_second_call_with_the_same_target_is_rejected(tmp_path, corpus) -> Non
 
     def second() -> None:
         with pytest.raises(StorageError, match=r"/f\.npy: another .* is writing.*another folder"):
-            pgbn.transform_to(MODEL, corpus, path, burn_in=1, samples=1, seed=6)
+            pgbn.transform_to(MODEL, corpus, path, burn_in=1, draws=1, seed=6)
         rejected.append(1)
 
     def begin(done: int, total: int) -> None:
@@ -182,7 +182,7 @@ def test_a_full_disk_is_an_error_before_any_work(tmp_path, monkeypatch) -> None:
     ({"path": "f.csv"}, "must end in .npy"),
     ({"dtype": "int8"}, "dtype='int8'"),
     ({"layer": 3}, "layer"),
-    ({"samples": 0}, "samples"),
+    ({"draws": 0}, "draws"),
     ({"progress": 3}, "progress=3: give a function"),
 ])  # fmt: skip
 def test_wrong_arguments(tmp_path, arguments, words) -> None:

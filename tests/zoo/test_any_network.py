@@ -55,7 +55,7 @@ def held_node(network: Network) -> str:
     """The first latent node that can be held alone."""
     for name in network.latent:
         try:
-            network.holding(name)
+            network.with_given(name)
         except pgbn.MissingRuleError:
             continue
         return name
@@ -88,7 +88,7 @@ def test_new_rows_prediction_and_held_out(case: str) -> None:
         speaking = [draws]
     else:
         frames = {name: frame(network, name, value) for name, value in data.items()}
-        rows = network.infer(frames, draws, "doc", burn_in=3, samples=6, keep="draws")
+        rows = network.infer(frames, draws, "doc", burn_in=3, draws=6, keep="draws")
         assert rows.coords["doc"] == ["doc 0", "doc 1", "doc 2"]
         speaking = [draws, rows.to_draws()]
     for each in speaking:

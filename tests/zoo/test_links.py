@@ -97,7 +97,7 @@ def test_the_rule_for_the_rate_is_that_of_poisson_counts(monkeypatch):
     class Twice(pg.BernoulliPoisson):
         tag = "tests.twice"
 
-    pg.evidence_rule(Twice, "rate", relation="held", count="count", exposure=2.0)
+    pg.evidence_rule(Twice, "rate", relation="given", count="count", exposure=2.0)
     with pytest.raises(NetworkError, match="must be that of Poisson counts"):
         register_link(Link("twice", "0 and 1", Twice, latent="truncated_poisson"))
 

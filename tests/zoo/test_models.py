@@ -60,7 +60,7 @@ def test_counts_of_gp_dpfa_are_those_of_the_gamma_markov_chain() -> None:
 def test_tables_off_by_one_are_seen(name: str) -> None:
     network, sizes = wider_models()[name]
     mutant = mutants(network)["CRT off by one"]
-    wrong = geweke(network, sizes, 2000, 6, seed=1, layer1=mutant.layer1, broken=mutant)
+    wrong = geweke(network, sizes, 2000, 6, seed=1, sampler=mutant.sampler, broken=mutant)
     assert wrong.worst > 6, wrong
 
 

@@ -21,7 +21,7 @@ from tests.helpers.models import sizes_of
 
 RNG = np.random.default_rng(0)
 X = (RNG.poisson(1.5, (40, 12)) + 1) // 2
-FEW = {"burn_in": 6, "collect": 4, "threads": 1, "progress": False}
+FEW = {"burn_in": 6, "sweeps": 4, "threads": 1, "progress": False}
 
 
 @pytest.fixture
@@ -54,7 +54,7 @@ def test_training_is_saved_and_loaded(trained, tmp_path):
     again = pgbn.load(tmp_path / "model")
     assert again.deepest.link == "boxes"
     np.testing.assert_array_equal(again.deepest.phi[0], trained.deepest.phi[0])
-    found = [pgbn.infer(model, X, burn_in=3, samples=3)["theta2"] for model in (trained, again)]
+    found = [pgbn.infer(model, X, burn_in=3, draws=3)["theta2"] for model in (trained, again)]
     np.testing.assert_array_equal(*found)
     longer = pgbn.train_layerwise(X, 6, 2, link="boxes", min_width=1, start_from=again, **FEW)
     assert longer.deepest.sweeps > trained.deepest.sweeps
@@ -64,7 +64,7 @@ def test_training_is_saved_and_loaded(trained, tmp_path):
 def test_posterior_moments_obey_the_law_of_total_expectation(widths):
     model = model_of("boxes", widths, scale=0.5)
     joint = draw(model, 1200, seed=len(widths))
-    found = quiet(model, joint["x"], burn_in=150, samples=200)
+    found = quiet(model, joint["x"], burn_in=150, draws=200)
     assert np.abs(calibration(model, joint, found)).max() < 4.0
 
 
@@ -74,7 +74,7 @@ def test_the_law_of_total_expectation_sees_a_wrong_count(table):
     register_link(wrong)
     model = model_of("boxes", (4, 3), scale=0.5)
     joint = draw(model, 1200, seed=2)
-    found = quiet(model.with_topics(link="full"), joint["x"], burn_in=150, samples=200)
+    found = quiet(model.with_topics(link="full"), joint["x"], burn_in=150, draws=200)
     assert np.abs(calibration(model, joint, found)).max() > 5.0
 
 
@@ -91,7 +91,7 @@ def test_a_built_in_link_from_outside_is_the_built_in_one_bit_for_bit(table):
     for name, law in laws.items():
         register_link(replace(links.get_link(name), name=f"own {name}", latent=law, suits=None))
         own, built_in = (
-            quiet(model_of(link), data[name], burn_in=5, samples=20, threads=2)
+            quiet(model_of(link), data[name], burn_in=5, draws=20, threads=2)
             for link in (f"own {name}", name)
         )
         for t in own.layers:
@@ -120,7 +120,7 @@ def test_documents_are_generated(trained):
 
 def test_the_estimators_take_it(tmp_path):
     pytest.importorskip("sklearn")
-    settings = {"burn_in": 6, "collect": 4, "transform_burn_in": 5, "transform_samples": 10}
+    settings = {"burn_in": 6, "sweeps": 4, "transform_burn_in": 5, "transform_draws": 10}
     model = pgbn.PGBN(6, 2, link="boxes", min_width=1, random_state=0, **settings).fit(X)
     assert model.link_ == "boxes"
     assert model.transform(X).shape == (40, model.widths_[0])
@@ -135,7 +135,7 @@ def test_the_estimators_take_it(tmp_path):
 def test_auto_asks_links_in_turn(table):
     pytest.importorskip("sklearn")
     register_link(replace(BOXES, suits=lambda values: values.max() <= 3))
-    settings = {"burn_in": 2, "collect": 2, "random_state": 0}
+    settings = {"burn_in": 2, "sweeps": 2, "random_state": 0}
     assert pgbn.PFA(3, **settings).fit(np.minimum(X, 3)).link_ == "boxes"
     assert pgbn.PFA(3, **settings).fit(5 * X).link_ == "poisson"
 
@@ -173,4 +173,4 @@ def test_a_model_of_a_link_that_is_not_registered(table, trained, tmp_path):
 def test_a_wrong_draw_of_counts_is_told(table, latent, error, message):
     register_link(replace(BOXES, name="wrong", latent=latent))
     with pytest.raises(error, match=message):
-        pgbn.infer(model_of("wrong"), X[:, :TERMS] + 1, burn_in=1, samples=1)
+        pgbn.infer(model_of("wrong"), X[:, :TERMS] + 1, burn_in=1, draws=1)

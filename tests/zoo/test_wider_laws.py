@@ -72,9 +72,9 @@ def worst_of_new_rows(case: str, plate: str, burn_in: int, samples: int) -> floa
     (network, _), (data, given) = WIDER[case], example(case)
     inferred = network.infer(data, given, plate, burn_in, samples, keep="draws", seed=1)
     rows = row_network(network, plate)
-    known = {name: given[name] for name in rows.held}
+    known = {name: given[name] for name in rows.given}
     joint = rows.sample(data, burn_in, samples, seed=2, given=known, progress=False,
-                        layer1="composed")  # fmt: skip
+                        sampler="composed")  # fmt: skip
     assert inferred.draws
     return max(
         float(np.abs(difference(function(one.astype(float)), function(joint[name][0]))).max())

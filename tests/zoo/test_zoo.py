@@ -149,18 +149,18 @@ def test_other_wrong_arguments(call: Any, words: str) -> None:
 
 BIG = np.random.default_rng(1).poisson(0.9, (230, 170))  # more than 20,000 non-zero cells
 THREADED = [
-    pytest.param(name, layer1, id=f"{name}, {layer1}")
+    pytest.param(name, sampler, id=f"{name}, {sampler}")
     for name in DEFAULTS
-    for layer1 in samplers_of_network(DEFAULTS[name](4))
+    for sampler in samplers_of_network(DEFAULTS[name](4))
 ]
 
 
-@pytest.mark.parametrize(("name", "layer1"), THREADED)
-def test_one_and_two_threads_give_the_same_bits(name: str, layer1: str) -> None:
+@pytest.mark.parametrize(("name", "sampler"), THREADED)
+def test_one_and_two_threads_give_the_same_bits(name: str, sampler: str) -> None:
     network = DEFAULTS[name](12)
     data = data_for(network, BIG)
-    one, two = (network.chain(data, seed=5, layer1=layer1, threads=n).sweep(3) for n in (1, 2))
-    assert one.layer1 == layer1
+    one, two = (network.chain(data, seed=5, sampler=sampler, threads=n).sweep(3) for n in (1, 2))
+    assert one.sampler == sampler
     for first, second in ((one.values, two.values), (one.counts, two.counts)):
         assert first.keys() == second.keys()
         for node in first:
@@ -192,10 +192,10 @@ SHAPES = {
 def test_small_and_empty_data(name: str, shape: str, width: int) -> None:
     """Values stay possible, and no token is lost."""
     network, counts = DEFAULTS[name](width), SHAPES[shape]
-    for layer1 in samplers_of_network(network):
-        chain = network.chain(data_for(network, counts), seed=1, layer1=layer1).sweep(8)
+    for sampler in samplers_of_network(network):
+        chain = network.chain(data_for(network, counts), seed=1, sampler=sampler).sweep(8)
         for node, value in chain.values.items():
-            assert np.isfinite(value).all(), (node, layer1)
+            assert np.isfinite(value).all(), (node, sampler)
             assert (value >= 0).all()
             simplex = network[node].simplex
             if simplex is not None:

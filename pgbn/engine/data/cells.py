@@ -375,7 +375,7 @@ def _given_factors(program: Program, term: Term) -> list[Labelled]:
         for factor in term.factors
         if not factor.is_sparse
         and not factor.through  # its result is given only if all its nodes are
-        and (factor.constant is not None or factor.when or factor.name in program.wiring.held)
+        and (factor.constant is not None or factor.when or factor.name in program.wiring.given)
     ]
 
 

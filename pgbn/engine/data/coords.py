@@ -183,7 +183,7 @@ def given_arrays(given: Any) -> dict[str, Any]:
         raise DataError(
             f"given={given!r:.60}: give a dict, such as given={{'name': array}}, or pgbn.Draws"
         )
-    if named is not given and not callable(getattr(given, "held", None)):  # chains, new rows
+    if named is not given and not callable(getattr(given, "given_value", None)):  # chains, new rows
         raise DataError(
             f"given is a {type(given).__name__}, no dict and no pgbn.Draws; give its values, "
             "given=….values"
@@ -192,7 +192,7 @@ def given_arrays(given: Any) -> dict[str, Any]:
     if isinstance(given, Mapping):
         return found
     for name in getattr(given, "given", ()):  # the values that were given for `pgbn.Draws`
-        found.setdefault(name, given.held(name))
+        found.setdefault(name, given.given_value(name))
     return found
 
 

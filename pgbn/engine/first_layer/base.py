@@ -215,7 +215,7 @@ class FirstLayer(ABC):
         self.replicates, self.vocabulary, self.topics = program.shape[pattern.loadings]
         self.rows = int(np.prod(program.shape[pattern.scores][:-1], dtype=np.int64))
         self.documents = self.rows // self.replicates  # that share a value of φ
-        self.is_given = pattern.loadings in program.wiring.held  # then its prior is not read
+        self.is_given = pattern.loadings in program.wiring.given  # then its prior is not read
         self._eta = None if self.is_given else program.slot(pattern.loadings, "concentration")
         self._prior = program.slot(pattern.scores, pattern.slot).get
         self._shared = SharedRows(program, pattern) if pattern.index else None
@@ -228,7 +228,7 @@ class FirstLayer(ABC):
         if self.token_bytes and self.executor.memory is None and program.shards is None:
             tokens = self.cells.sum()
             check_bytes(f"{self.observed}: labels of {tokens} tokens", self.token_bytes * tokens,
-                        "use layer1='blocked', which needs no labels")  # fmt: skip
+                        "use sampler='blocked', which needs no labels")  # fmt: skip
 
     # ---- before any array exists ------------------------------------------------------
 

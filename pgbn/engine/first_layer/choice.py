@@ -107,7 +107,7 @@ def _pattern_of(wiring: Wiring, node: Node) -> Pattern | str:
         return str(found[0])
     if rule.count != "count":
         return f"the rule of {type(node).__name__} for {link.slot} does not pass the counts on"
-    if pattern.loadings not in wiring.held and len(wiring.sources[pattern.loadings]) > 1:
+    if pattern.loadings not in wiring.given and len(wiring.sources[pattern.loadings]) > 1:
         return f"{pattern.loadings} has other children"
     # Topics are drawn in single precision, which cuts off tiny values; a density would notice.
     readers = [
@@ -164,10 +164,10 @@ def _match(wiring: Wiring, node: Node, slot: str, term: Term, number: int) -> Pa
     scores = fits[0] if fits else others[0]
     if len(scores.sums_over) > 1:
         return f"{scores.name} sums to one over several dims"
-    if scores.name in wiring.held:
+    if scores.name in wiring.given:
         return f"{scores.name} is given"
     for part, built_in in ((loadings, Dirichlet), (scores, Gamma), (scores, Dirichlet)):
-        given = part.name in wiring.held  # then it is not drawn
+        given = part.name in wiring.given  # then it is not drawn
         if not given and isinstance(part, built_in) and not draws_as(wiring, part, built_in):
             return f"{part.name} ({type(part).__name__}) has rules or a generate of its own"
     own = [f for f in term.factors if f.name in (loadings.name, scores.name)]
@@ -228,7 +228,7 @@ def plain_pattern(wiring: Wiring) -> Pattern | str:
         return f"{pattern.scores} is read through {pattern.index}"
     if pattern.further(wiring) or scale.factors or scale.coefficient != 1.0:
         return f"the rate of {pattern.observed} is not a product of two nodes"
-    eta, free = loadings.concentration, loadings.name not in wiring.held
+    eta, free = loadings.concentration, loadings.name not in wiring.given
     if free and (not isinstance(eta, Constant) or eta.value.ndim):
         return f"the concentration of {loadings.name} is not a number"
     return cannot_marginalise(wiring, pattern, patterns) or pattern
@@ -250,7 +250,7 @@ def without_scores(
         reads |= {read for read in step.reads if read.name == pattern.loadings}
     else:
         out[pattern.loadings] = frozenset()
-        if pattern.loadings not in wiring.held:  # else the schedule rejects the step
+        if pattern.loadings not in wiring.given:  # else the schedule rejects the step
             reads |= wiring.reads.of_slot(wiring.nodes[pattern.loadings], "concentration")
     if pattern.further(wiring):
         reads |= wiring.reads.of_names(scores, ("rate", "exposure"))
@@ -276,7 +276,7 @@ _kinds: dict[str, type[FirstLayer]] = {}
 
 
 def register_sampler(kind: Kind) -> Kind:
-    """Register a sampler of the first layer under its ``name``, for ``layer1=`` of chains."""
+    """Register a sampler of the first layer under its ``name``, for ``sampler=`` of chains."""
     if not (isinstance(kind, type) and issubclass(kind, FirstLayer)) or isabstract(kind):
         raise NetworkError(
             f"register_sampler({kind!r}): give a class derived from "
@@ -301,7 +301,7 @@ def sampler_names() -> tuple[str, ...]:
 def sampler_named(name: str) -> type[FirstLayer]:
     """The sampler of a name."""
     if name not in _kinds:
-        raise NetworkError(f"layer1={name!r}: must be one of {', '.join(_kinds)}")
+        raise NetworkError(f"sampler={name!r}: must be one of {', '.join(_kinds)}")
     return _kinds[name]
 
 
@@ -322,13 +322,13 @@ _OF_CORPORA = "partial"  # whose rows are independent, wherever they are
 _WORTH = 4.0
 
 
-def schedule_for(network: Network, layer1: str) -> Schedule:
-    """The schedule of a network with the sampler ``layer1``, or with the general rules if the
+def schedule_for(network: Network, sampler: str) -> Schedule:
+    """The schedule of a network with the sampler ``sampler``, or with the general rules if the
     sampler does not serve the network."""
     patterns = find_patterns(network.wiring)
-    if layer1 in ("composed", "general") or isinstance(patterns, str):
+    if sampler in ("composed", "general") or isinstance(patterns, str):
         return network.schedule
-    kind = sampler_named(layer1)
+    kind = sampler_named(sampler)
     if unsupported(kind, network.wiring, patterns):
         return network.schedule
     return network.schedule_with(partial(_revised, kind, patterns))
@@ -365,33 +365,33 @@ def candidates(
     return cheap[:1] or kinds
 
 
-def choose(program: Program, layer1: str) -> tuple[str, Schedule]:
+def choose(program: Program, sampler: str) -> tuple[str, Schedule]:
     """The sampler of the first layer and the schedule that goes with it."""
     network = program.network
     names = ("auto", *sampler_names(), "general", "composed")
-    if not isinstance(layer1, str) or layer1 not in names:
-        raise NetworkError(f"layer1={layer1!r}: must be one of {', '.join(names)}")
-    if layer1 in ("composed", "general"):
+    if not isinstance(sampler, str) or sampler not in names:
+        raise NetworkError(f"sampler={sampler!r}: must be one of {', '.join(names)}")
+    if sampler in ("composed", "general"):
         return "composed", network.schedule
     patterns = find_patterns(program.wiring)
     if isinstance(patterns, str):
-        return _without_kernel(network, layer1, patterns)
-    if layer1 == "auto":
+        return _without_kernel(network, sampler, patterns)
+    if sampler == "auto":
         return _automatic(program, patterns)
-    reason = _why_not(sampler_named(layer1), program, patterns)
+    reason = _why_not(sampler_named(sampler), program, patterns)
     if reason:
         for pattern in patterns:
             _say_if_too_many(program.cells[pattern.observed])
-        return _without_kernel(network, layer1, reason)
-    return layer1, schedule_for(network, layer1)
+        return _without_kernel(network, sampler, reason)
+    return sampler, schedule_for(network, sampler)
 
 
-def _without_kernel(network: Network, layer1: str, reason: str) -> tuple[str, Schedule]:
+def _without_kernel(network: Network, sampler: str, reason: str) -> tuple[str, Schedule]:
     """The general rules, if the user asked for them."""
-    if layer1 in ("auto", "blocked"):
+    if sampler in ("auto", "blocked"):
         return "composed", network.schedule
     raise NetworkError(
-        f"layer1={layer1!r} is not available: {reason}; use layer1='auto' or 'blocked'"
+        f"sampler={sampler!r} is not available: {reason}; use sampler='auto' or 'blocked'"
     )
 
 
@@ -475,13 +475,13 @@ def _too_many(cells: Cells, topics: int, most_tokens: int | None = None) -> str:
     return ""
 
 
-def samplers_of(program: Program, layer1: str) -> dict[str, FirstLayer]:
+def samplers_of(program: Program, sampler: str) -> dict[str, FirstLayer]:
     """The sampler that `choose` named, for every observed node that has the pattern; none if the
     general rules are used."""
     patterns = find_patterns(program.wiring)
-    if layer1 == "composed" or isinstance(patterns, str):
+    if sampler == "composed" or isinstance(patterns, str):
         return {}
-    kind = sampler_named(layer1)
+    kind = sampler_named(sampler)
     samplers = {pattern.observed: kind(program, pattern) for pattern in patterns}
     return samplers if program.shards is None else program.shards.layers(samplers)
 

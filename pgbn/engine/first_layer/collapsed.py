@@ -123,7 +123,7 @@ class Collapsed(FirstLayer):
         cls, wiring: Wiring, pattern: Pattern, patterns: Sequence[Pattern]
     ) -> str:
         loadings = wiring.nodes[pattern.loadings]
-        is_free = loadings.name not in wiring.held  # else the schedule does not integrate it out
+        is_free = loadings.name not in wiring.given  # else the schedule does not integrate it out
         if is_free and pattern.topic in wiring.exposures.slot_dims(loadings, "concentration"):
             return f"the concentration of {loadings.name} varies over {pattern.topic}"
         return cannot_marginalise(wiring, pattern, patterns)

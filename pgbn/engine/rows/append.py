@@ -47,10 +47,10 @@ def _join(chain: Chain, data: Mapping[str, Any], plate: str, sweeps: int) -> Cha
     labels = {name: _column_labels(chain.program.cells[name], new[name], name, plate)
               for name in network.observed}  # fmt: skip
     seed = stream_key(chain.seed, word_of("append"), chain.sweeps)
-    executor, fixed = executor_behind(chain.program), network.holding(*shared)
+    executor, fixed = executor_behind(chain.program), network.with_given(*shared)
     # topics of the new rows are given, so that "collapsed" has no use
-    layer1 = "blocked" if chain.layer1 == "collapsed" else chain.layer1
-    seated = Chain.of_data(fixed, new, seed, executor=executor, layer1=layer1,
+    sampler = "blocked" if chain.sampler == "collapsed" else chain.sampler
+    seated = Chain.of_data(fixed, new, seed, executor=executor, sampler=sampler,
                            given=shared).sweep(sweeps).values  # fmt: skip
     init = {
         name: np.concatenate((values[name], seated[name]), network[name].axes.index(plate))
@@ -58,7 +58,7 @@ def _join(chain: Chain, data: Mapping[str, Any], plate: str, sweeps: int) -> Cha
     }
     whole = {name: _stacked(chain.program.cells[name], new[name]) for name in network.observed}
     joined = Chain.of_data(network, whole, chain.seed, chain.number, {**shared, **init},
-                           chain.layer1, executor=executor)  # fmt: skip
+                           chain.sampler, executor=executor)  # fmt: skip
     joined.sweeps = chain.sweeps  # no stream is used twice
     for name, columns in labels.items():
         joined.program.cells[name].labels = columns
@@ -68,9 +68,9 @@ def _join(chain: Chain, data: Mapping[str, Any], plate: str, sweeps: int) -> Cha
 def _check_plate(chain: Chain, plate: str) -> None:
     network = chain.network
     row_network(network, plate)  # rejected if the rows are not independent given the rest
-    if network.held:
+    if network.given:
         raise DataError(
-            f"append: {', '.join(network.held)} is given in this chain; begin a new one with all "
+            f"append: {', '.join(network.given)} is given in this chain; begin a new one with all "
             "rows"
         )
     for name in network.observed:

@@ -223,10 +223,10 @@ def _find(network: Network, rows: str) -> ChainPattern:
     for layer in layers:
         _check_layer(network, below, layer, rows)
         below = network[layer.scores]
-    top = _only(network, below.name, "shape", network.held)
+    top = _only(network, below.name, "shape", network.given)
     _need(network[top].axes == below.axes[1:], f"{top} varies over other dims")
     rates = [_only(network, layer.scores, "rate", network.free) for layer in layers]
-    noise = _only(network, data.name, "noise", network.held) if "noise" in data.slots() else None
+    noise = _only(network, data.name, "noise", network.given) if "noise" in data.slots() else None
     known = {layer.scores for layer in layers} | set(rates)
     _need(known == set(network.free), "other nodes belong to the rows")
     return ChainPattern(
@@ -246,7 +246,7 @@ def _check_layer(network: Network, below: Node, layer: Layer, rows: str) -> None
     term = network.wiring.polynomials[below.name, slot].terms[0]
     _need(below.axes[:-1] == (rows,) and term.coefficient == 1.0, f"{below.name} has another form")
     _need(draws_as(network.wiring, scores, Gamma), f"{scores.name} is not drawn as a Gamma")
-    _need(loadings.name in network.held, f"{loadings.name} is not given")
+    _need(loadings.name in network.given, f"{loadings.name} is not given")
     _need(loadings.simplex == below.axes[-1], f"{loadings.name} does not sum to one")
     _need(loadings.axes == (layer.dim, below.axes[-1]), f"{loadings.name} has other dims")
     _need(scores.axes == (rows, layer.dim), f"{scores.name} has other dims")

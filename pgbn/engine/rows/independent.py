@@ -47,10 +47,10 @@ def _row_network(network: Network, rows: str, names: tuple[str, ...] | None) -> 
         )
     whole = Network(*observed)
     indexes = {name: a for name, a in network.indexes.items() if name in whole.categories}
-    held = [name for name in whole.latent if rows not in whole[name].axes]
+    given = [name for name in whole.latent if rows not in whole[name].axes]
     check_independent(whole, rows)
     sizes = {dim: n for dim, n in network.sizes.items() if dim in whole.dims and dim != rows}
-    return Network(*observed, sizes=sizes, held=held, above=False, indexes=indexes)
+    return Network(*observed, sizes=sizes, given=given, above=False, indexes=indexes)
 
 
 def check_own_values(network: Network, rows: str) -> Network:

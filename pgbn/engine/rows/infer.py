@@ -53,7 +53,7 @@ def infer_rows(
     given: Any,
     rows: str | None = None,
     burn_in: int = 200,
-    samples: int = 200,
+    draws: int = 200,
     seed: int = 0,
     nodes: Iterable[str] | None = None,
     quantiles: Iterable[float] = (),
@@ -72,13 +72,13 @@ def infer_rows(
     known = known_data(network, every, data)
     local = seen_network(network, every, known, plate)
     wanted = _wanted(local, nodes, quantiles, keep, proportions)
-    blocks = GivenBlocks(_given_stacks(network, local, given), burn_in, samples)
+    blocks = GivenBlocks(_given_stacks(network, local, given), burn_in, draws)
     read = read_data(local, known)
     law = find_law(local, plate, read, blocks.stacks) if kernels else None
     about = {
         "network": every, "data": read, "coords": row_coords(every, known, given, plate),
-        "held": blocks.stacks | further_given(every, blocks, given),
-        "attributes": {"seed": seed, "burn_in": burn_in, "samples": samples},
+        "given": blocks.stacks | further_given(every, blocks, given),
+        "attributes": {"seed": seed, "burn_in": burn_in, "draws": draws},
     }  # fmt: skip
     task = RowTask(local, plate, blocks, wanted, seed, law)
     return sample_rows(task, read, worker, provided, about)
@@ -132,13 +132,13 @@ def _given_stacks(whole: Network, network: Network, given: Any) -> dict[str, NDA
     for name in values:
         if name not in whole.declared and isinstance(given, Mapping):
             raise DataError(f"given: no node {name!r}.{did_you_mean(name, whole.declared)}")
-    for name in network.held:
+    for name in network.given:
         if name not in values:
             raise DataError(
                 f"given: no value of {name!r}, on which the rows depend; give posterior means or "
-                f"draws, such as net.sample(..., keep=[{', '.join(map(repr, network.held))}])"
+                f"draws, such as net.sample(..., keep=[{', '.join(map(repr, network.given))}])"
             )
-    return Given(network, {name: values[name] for name in network.held}).stacks
+    return Given(network, {name: values[name] for name in network.given}).stacks
 
 
 def known_data(network: Network, local: Network, data: Any) -> Any:
@@ -181,7 +181,7 @@ def row_coords(network: Network, data: Mapping[str, Any], given: Any, plate: str
 def further_given(network: Network, held: Given, given: Any) -> dict[str, NDArray[Any]]:
     """The given values that only data without these rows depend on, to predict these data."""
     values = given_arrays(given)
-    names = [name for name in network.held if name not in held.stacks and name in values]
+    names = [name for name in network.given if name not in held.stacks and name in values]
     stacks = {name: read_stack(network[name], values[name])[0] for name in names}
     return {name: stack for name, stack in stacks.items() if len(stack) in (1, held.count)}
 
@@ -258,7 +258,7 @@ class RowBatch(NamedTuple):
     cells: Mapping[str, Cells]
     hashes: NDArray[np.uint64]
     indexes: Mapping[str, NDArray[np.int64]]
-    layer1: str
+    sampler: str
     rows: int
 
 
@@ -272,11 +272,11 @@ def _run_batches(
     hashes = hash_indexes(hash_rows(cells), indexes)
     batches = _batches(task, cells, sizes)
 
-    def batch(layer1: str, chosen: NDArray[np.int64]) -> RowBatch:
+    def batch(sampler: str, chosen: NDArray[np.int64]) -> RowBatch:
         padded = np.repeat(chosen, 2) if chosen.size == 1 else chosen  # sums as in any batch
         part = {name: take_rows(each, padded) for name, each in cells.items()}
         numbers = {name: array[padded] for name, array in indexes.items()}
-        return RowBatch(part, hashes[padded], numbers, layer1, chosen.size)
+        return RowBatch(part, hashes[padded], numbers, sampler, chosen.size)
 
     def write(found: Mapping[Quantity, Found], chosen: NDArray[np.int64]) -> None:
         for quantity, part in found.items():
@@ -288,11 +288,11 @@ def _run_batches(
 
     pool = executor.worker_pool()
     if pool is None:
-        for layer1, chosen in batches:
-            write(run_batch(task, batch(layer1, chosen), executor), chosen)
+        for sampler, chosen in batches:
+            write(run_batch(task, batch(sampler, chosen), executor), chosen)
         return
     shared = pool.share(task)
-    pieces = [(layer1, piece) for layer1, chosen in batches
+    pieces = [(sampler, piece) for sampler, chosen in batches
               for piece in np.array_split(chosen, min(pool.number, chosen.size))]  # fmt: skip
     jobs = ((pool.threads, shared, batch(*piece)) for piece in pieces)
     for (_, chosen), found in zip(pieces, pool.map(run_remote_batch, jobs), strict=True):
@@ -302,7 +302,7 @@ def _run_batches(
 def run_batch(task: RowTask, batch: RowBatch, executor: Executor) -> dict[Quantity, Found]:
     """Run a batch and return the wanted results of its rows."""
     given, wanted = task.given, task.wanted
-    chain = Chain.of_rows(task.network, batch.cells, given, batch.hashes, task.seed, batch.layer1,
+    chain = Chain.of_rows(task.network, batch.cells, given, batch.hashes, task.seed, batch.sampler,
                           executor, batch.indexes)  # fmt: skip
     quantities = wanted.quantities
     mean: dict[Quantity, Any] = dict.fromkeys(quantities, 0.0)
@@ -361,9 +361,9 @@ def _batches(
     which have no labels, are drawn by the general rules."""
     network, wanted, number = task.network, task.wanted, count_rows_of(cells)
     pattern, special = plain_pattern(network.wiring), np.zeros(number, bool)
-    layer1, tokens = "general", np.zeros(number)
+    sampler, tokens = "general", np.zeros(number)
     if isinstance(pattern, Pattern) and sizes[pattern.topic] < MOST_TOPICS:
-        layer1, own = "partial", cells[pattern.observed]
+        sampler, own = "partial", cells[pattern.observed]
         edges = own.indptr[:: own.rows // own.replicates]
         running = np.concatenate(([0.0], np.cumsum(own.values, dtype=np.float64)))
         tokens = np.diff(running[edges])
@@ -371,14 +371,14 @@ def _batches(
         if own.missing is not None:
             special |= np.diff(np.concatenate(([0], np.cumsum(own.missing)))[edges]) > 0
     elif isinstance(pattern, Pattern):
-        layer1 = "composed"
+        sampler = "composed"
     each = sum(prod(sizes.get(d, 1) for d in network[n].axes) for n in network.free)
-    stored = task.given.samples if wanted.levels or wanted.draws else 0
+    stored = task.given.draws if wanted.levels or wanted.draws else 0
     stored *= sum(prod(sizes.get(d, 1) for d in network[n].axes) for n in wanted.names)
     stored_cells = sum(np.diff(c.indptr[:: c.rows // c.replicates]) for c in cells.values())
     need = 64.0 * each + 8.0 * stored + 64.0 * stored_cells + 24.0 * tokens
     out = []
-    for kind, group in ((layer1, ~special), ("composed", special)):
+    for kind, group in ((sampler, ~special), ("composed", special)):
         chosen = np.flatnonzero(group)
         batch = (np.cumsum(need[chosen]) // BATCH).astype(np.int64)
         out += [(kind, chosen[batch == which]) for which in np.unique(batch)]
@@ -396,7 +396,7 @@ def _empty_rows(cells: Mapping[str, Cells]) -> NDArray[np.int64]:
 
 def _empty_results(task: RowTask, sizes: Mapping[str, int]) -> dict[Quantity, Found]:
     """Zeros for all results, rejected if they do not fit into memory."""
-    wanted, count = task.wanted, task.given.samples if task.wanted.draws else 0
+    wanted, count = task.wanted, task.given.draws if task.wanted.draws else 0
     shapes = {n: tuple(sizes[dim] for dim in task.network[n].axes) for n in wanted.names}
     copies = 2 * (wanted.values + wanted.proportions) + len(wanted.levels) + count
     need = 8 * copies * sum(prod(shape) for shape in shapes.values())
@@ -422,7 +422,6 @@ def _result(task: RowTask, found: Mapping[Quantity, Found], about: Mapping[str, 
         {n: part.quantiles for n, part in values.items() if part.quantiles is not None},
         {n: part.draws for n, part in values.items() if part.draws is not None},
         wanted.levels,
-        network.held,
         network.left_out,
         proportions={name: part.mean for name, part in shares.items()},
         proportions_sd={name: part.sd for name, part in shares.items()},

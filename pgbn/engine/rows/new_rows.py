@@ -50,24 +50,24 @@ class Wanted:
 
 
 class GivenBlocks(Given):
-    """Draws of the given nodes, each for a block of sweeps: some to settle, then the samples.
+    """Draws of the given nodes, each for a block of sweeps: some to settle, then draws of the rows.
 
-    There are ``samples`` in all, an equal number for each draw. They follow ``burn_in`` sweeps
-    given the first draw, and ``settle`` sweeps (by default a share of ``burn_in``) given each
-    further one.
+    There are ``draws`` of the rows in all, an equal number given each. They follow ``burn_in``
+    sweeps given the first draw, and ``settle`` sweeps (by default a share of ``burn_in``) given
+    each further one.
     """
 
     def __init__(
-        self, stacks: dict[str, NDArray[Any]], burn_in: int, samples: int, settle: int | None = None
+        self, stacks: dict[str, NDArray[Any]], burn_in: int, draws: int, settle: int | None = None
     ) -> None:
         self.stacks = stacks
         self.count = max(map(len, stacks.values()), default=1)
-        self.each, self.burn_in = -(-samples // self.count), burn_in
+        self.each, self.burn_in = -(-draws // self.count), burn_in
         self.settle = -(-burn_in // self.count) if settle is None else settle
 
     @property
-    def samples(self) -> int:
-        """The samples of all draws."""
+    def draws(self) -> int:
+        """The number of draws of a row, given all draws together."""
         return self.each * self.count
 
     def number(self, sweep: int) -> int:
@@ -75,7 +75,7 @@ class GivenBlocks(Given):
         return 0 if beyond <= 0 else (beyond - 1) // (self.settle + self.each) + 1
 
     def runs(self) -> list[int]:
-        """The sweeps to settle before the samples of each draw."""
+        """The sweeps to settle, given each draw, before the draws of the rows."""
         return [self.burn_in, *[self.settle] * (self.count - 1)]
 
 
@@ -119,9 +119,9 @@ class NewRows:
     ``quantiles[name]`` has the dim "quantile" before these, ``draws[name]`` the dim "draw", if they
     were asked for. ``proportions[name]`` and ``proportions_sd[name]`` are those of each row divided
     by its sum, as θ_j / θ_·j. The rows ``empty`` (numbers) have no datum above 0: their result is
-    the prior. ``given`` are the nodes with given values, ``left_out`` those that only given ones
-    depend on. ``network`` and ``data`` are of the rows, ``held`` has the draws of the given nodes,
-    ``coords`` labels along dims. ``result[name]``, ``name in result``, ``list(result)`` refer to
+    the prior. ``given`` has the draws of the given nodes, ``left_out`` the nodes that only given
+    ones depend on. ``network`` and ``data`` are of the rows, ``coords`` labels along dims.
+    ``result[name]``, ``name in result``, ``list(result)`` refer to
     the means.
     """
 
@@ -131,12 +131,11 @@ class NewRows:
     quantiles: Mapping[str, Array] = field(default_factory=dict)
     draws: Mapping[str, Array] = field(default_factory=dict)
     levels: tuple[float, ...] = ()
-    given: tuple[str, ...] = ()
     left_out: tuple[str, ...] = ()
     attributes: Mapping[str, Any] = field(default_factory=dict)
     network: Network | None = None
     data: Mapping[str, Cells] = field(default_factory=dict)
-    held: Mapping[str, NDArray[Any]] = field(default_factory=dict)
+    given: Mapping[str, NDArray[Any]] = field(default_factory=dict)
     coords: Mapping[str, list[Any]] = field(default_factory=dict)
     proportions: Mapping[str, Array] = field(default_factory=dict)
     proportions_sd: Mapping[str, Array] = field(default_factory=dict)
@@ -182,18 +181,18 @@ class NewRows:
         if not self.draws or self.network is None:
             raise PgbnError('to_draws: no draws were kept; infer with keep="draws"')
         count = len(next(iter(self.draws.values())))
-        need = 8 * sum(count * stack[0].size for stack in self.held.values() if len(stack) > 1)
-        check_bytes(f"to_draws: {count} draws of {', '.join(self.held)}", need,
-                    "infer with fewer samples, or given fewer draws")  # fmt: skip
+        need = 8 * sum(count * stack[0].size for stack in self.given.values() if len(stack) > 1)
+        check_bytes(f"to_draws: {count} draws of {', '.join(self.given)}", need,
+                    "infer with fewer draws=, or given fewer draws")  # fmt: skip
         values = {name: np.asarray(value)[None] for name, value in self.draws.items()}
-        for name, stack in self.held.items():
+        for name, stack in self.given.items():
             many = np.broadcast_to(stack, (count, *stack.shape[1:])) if len(stack) == 1 else (
                 np.repeat(stack, count // len(stack), axis=0))  # fmt: skip
             values[name] = many[None]
         axes = {name: self.network[name].axes for name in values}
         return Draws(
             values, {name: ("chain", "draw", *dims) for name, dims in axes.items()},
-            {**self.attributes, "given": list(self.held)},
+            {**self.attributes, "given": list(self.given)},
             network=self.network, data=self.data, coords=self.coords,
         )  # fmt: skip
 

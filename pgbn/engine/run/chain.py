@@ -86,7 +86,7 @@ def _read_init(program: Program, init: Mapping[str, Any]) -> dict[str, NDArray[n
         if name not in latent:
             held = f"init: {name!r} is given; omit it from init"
             unknown = f"init: {name!r} is not a latent node.{did_you_mean(name, latent)}"
-            raise DataError(held if name in program.network.held else unknown)
+            raise DataError(held if name in program.network.given else unknown)
         node = program.network.nodes[name]
         assert isinstance(node, Latent)
         check_unmasked(f"init: {name}", value)
@@ -141,22 +141,22 @@ class Chain:
     """
 
     def __init__(
-        self, program: Program, given: Given, seed: int, number: int = 0, layer1: str = "auto"
+        self, program: Program, given: Given, seed: int, number: int = 0, sampler: str = "auto"
     ) -> None:
         """A chain from the data and the first values that a program has: see `of_data`, `of_rows`
         and `replicated`."""
         self.program, self.network, self.given = program, program.network, given
         self.seed, self.number, self.sweeps, self._number = seed, number, 0, 0
         self._lock = Lock()
-        self.layer1, self._chosen = choose(program, layer1)
-        program.kernels = layer1 != "composed"
-        program.first_layers = samplers_of(program, self.layer1)
+        self.sampler, self._chosen = choose(program, sampler)
+        program.kernels = sampler != "composed"
+        program.first_layers = samplers_of(program, self.sampler)
         self.follow(self._chosen)
         self.pending: set[str] = set()
         self._redraws: dict[str, Callable[[int], NDArray[Any]]] = {}
-        for index, sampler in enumerate(self.samplers):
+        for index, first_layer in enumerate(self.samplers):
             own = (index,) if index else ()
-            sampler.start(stream_key(self.seed, self.number, word_of("labels"), *own))
+            first_layer.start(stream_key(self.seed, self.number, word_of("labels"), *own))
 
     @classmethod
     def of_data(
@@ -166,7 +166,7 @@ class Chain:
         seed: int = 0,
         chain: int = 0,
         init: Mapping[str, Any] | None = None,
-        layer1: str = "auto",
+        sampler: str = "auto",
         threads: int | None = None,
         executor: Executor | None = None,
         given: Any = None,
@@ -184,7 +184,7 @@ class Chain:
         program = Program(network, cells, sizes, 1, worker.local if worker.spreads_rows else worker)
         program.shards = shards_of(program, worker)
         begin_values(program, fixed, stream_key(seed, number), {} if init is None else init)
-        return cls(program, fixed, seed, number, layer1)
+        return cls(program, fixed, seed, number, sampler)
 
     @classmethod
     def of_rows(
@@ -194,7 +194,7 @@ class Chain:
         given: Given,
         hashes: NDArray[np.uint64],
         seed: int = 0,
-        layer1: str = "blocked",
+        sampler: str = "blocked",
         executor: Executor | None = None,
         indexes: Mapping[str, NDArray[np.int64]] | None = None,
     ) -> Chain:
@@ -204,10 +204,10 @@ class Chain:
         shapes: dict[str, tuple[int, ...]] = {name: cell.shape for name, cell in cells.items()}
         sizes = complete_sizes(network, {}, shapes | given.shapes)
         keyed = ContentKeyed(executor_of(None, executor), hashes)
-        program = Program(network, cells, sizes, hashes.size, keyed, network.held, indexes)
+        program = Program(network, cells, sizes, hashes.size, keyed, network.given, indexes)
         seed = check_seed(seed)
         begin_values(program, given, stream_key(seed, 0), {})
-        return cls(program, given, seed, 0, layer1)
+        return cls(program, given, seed, 0, sampler)
 
     @classmethod
     def replicated(
@@ -216,7 +216,7 @@ class Chain:
         sizes: Mapping[str, int],
         replicates: int,
         seed: int = 0,
-        layer1: str = "blocked",
+        sampler: str = "blocked",
         threads: int | None = None,
         executor: Executor | None = None,
         given: Any = None,
@@ -233,7 +233,7 @@ class Chain:
         fixed.check_replicated(network)
         fixed.put(program, 0)
         generate_into(program, seed, {**(begin or {}), **{n: program.values[n] for n in values}})
-        return cls(program, fixed, seed, 0, layer1)
+        return cls(program, fixed, seed, 0, sampler)
 
     def redraw(self, name: str, key: int) -> None:
         """Replace the data of an observed node by new ones, given the current values."""
@@ -269,7 +269,7 @@ class Chain:
         begin_counts(self._turns, self.sweeps)
 
     @property
-    def sampler(self) -> FirstLayer | None:
+    def first_layer(self) -> FirstLayer | None:
         """The first of the `samplers`, in most networks the only one; or None."""
         return next(iter(self.samplers), None)
 
@@ -458,7 +458,7 @@ class Chain:
     def log_joint(self) -> float:
         """The log density of the data and all latent values together."""
         self.refresh()
-        known = () if self.network.above else self.network.held  # their parents are omitted
+        known = () if self.network.above else self.network.given  # their parents are omitted
         names = [name for name in self.network.nodes if name not in known]
         return float(sum(log_density(self.program, name)[0] for name in names))
 
@@ -469,9 +469,9 @@ class Chain:
 
 
 def sampler_name(chain: Chain) -> str:
-    """The ``layer1`` that makes the same chain again: "auto" may choose otherwise elsewhere."""
-    general = chain.layer1 == "composed" and chain.program.kernels
-    return "general" if general else chain.layer1
+    """The ``sampler`` that makes the same chain again: "auto" may choose otherwise elsewhere."""
+    general = chain.sampler == "composed" and chain.program.kernels
+    return "general" if general else chain.sampler
 
 
 def _rebuilt(

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 Shapes = dict[str, list[NonNegativeInt]]
 _CHAIN_FORM: dict[str, Any] = {"network": dict[str, Any], "seed": int, "number": int,
-                         "sweeps": NonNegativeInt, "layer1": str, "shapes": Shapes}  # fmt: skip
+                         "sweeps": NonNegativeInt, "sampler": str, "shapes": Shapes}  # fmt: skip
 
 
 def chain_content(chain: Chain) -> dict[str, Any]:
@@ -51,7 +51,7 @@ def chain_content(chain: Chain) -> dict[str, Any]:
         "seed": chain.seed,
         "number": chain.number,
         "sweeps": chain.sweeps,
-        "layer1": sampler_name(chain),
+        "sampler": sampler_name(chain),
         "shapes": {name: list(cells.shape) for name, cells in chain.program.cells.items()},
     }
 
@@ -108,11 +108,11 @@ def decode_chain(
     check_form(content, _CHAIN_FORM)
     network = Network.from_json(json.dumps(content["network"]))
     data = read_data_arrays(network, content["shapes"], files("data"))
-    seed, number, layer1 = (content[name] for name in ("seed", "number", "layer1"))
-    given, state = files("given") if network.held else None, files("state")
-    if layer1 == "blocked" and not any(name.startswith("sampler/") for name in state):
-        layer1 = "general"  # the meaning of "blocked" in older files, without a kernel
-    chain = Chain.of_data(network, data, seed, number, None, layer1, threads, executor, given)
+    seed, number, sampler = (content[name] for name in ("seed", "number", "sampler"))
+    given, state = files("given") if network.given else None, files("state")
+    if sampler == "blocked" and not any(name.startswith("sampler/") for name in state):
+        sampler = "general"  # the meaning of "blocked" in older files, without a kernel
+    chain = Chain.of_data(network, data, seed, number, None, sampler, threads, executor, given)
     return chain.restore(state, content["sweeps"])
 
 
@@ -168,7 +168,7 @@ _OF_SOME: dict[str, Any] = {"coords": dict[str, list[Any]],
                             "network": dict[str, Any], "data shapes": Shapes,
                             "given": list[str]}  # fmt: skip
 DRAWS_FIELDS = (*_DRAWS_FORM, *_OF_SOME)
-_OF_ATTRIBUTES: dict[str, Any] = {"burn_in": NonNegativeInt, "thin": PositiveInt, "layer1": str}
+_OF_ATTRIBUTES: dict[str, Any] = {"burn_in": NonNegativeInt, "thin": PositiveInt, "sampler": str}
 
 
 def block_group(name: str, chain: int, start: int) -> str:

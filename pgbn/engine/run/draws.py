@@ -70,7 +70,7 @@ class Draws:
     def __len__(self) -> int:
         return len(self.values)
 
-    def held(self, name: str) -> NDArray[Any]:
+    def given_value(self, name: str) -> NDArray[Any]:
         """The value of a given node. If it changed from sweep to sweep, the value of each draw:
         (chain, draw, *dims)."""
         if not isinstance(name, str) or name not in self.given:

@@ -1,8 +1,8 @@
 """Values of nodes: given ones, draws of the joint distribution, from the roots to the data, and
 draws that are put back.
 
-A network declares which nodes are given (`Network.holding`). Their values come with the data: one
-for all sweeps, or draws, one after another.
+A network declares which nodes are given (`Network.with_given`). Their values come with the data:
+one for all sweeps, or draws, one after another.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def generate_network(
     for name in values:
         if name not in network.nodes:
             raise DataError(f"given: no node {name!r}.{did_you_mean(name, network.nodes)}")
-    for name in network.held:
+    for name in network.given:
         if name not in values:
             raise DataError(f"given: no value of {name!r}, which is a given node; give one")
     given_coords(network, values, values)  # in one order, if they have labels
@@ -155,7 +155,9 @@ class Given:
     """``stacks[name]`` has the dims ("draw", *dims of the node), with one draw or ``count``."""
 
     def __init__(self, network: Network, values: Mapping[str, Any]) -> None:
-        self.stacks = {n: read_stack(network[n], values[n])[0] for n in network.held if n in values}
+        self.stacks = {
+            n: read_stack(network[n], values[n])[0] for n in network.given if n in values
+        }
         lengths = {len(stack): name for name, stack in self.stacks.items() if len(stack) > 1}
         if len(lengths) > 1:
             (one, first), (other, second), *_ = lengths.items()
@@ -193,7 +195,7 @@ class Given:
                 reason = f"{above[0]} has a posterior then" if above else "one value is needed"
                 raise DataError(
                     f"given: {name!r} cannot be the same in all replicates: {reason}; give it a "
-                    f"draw of its own in each, net.holding({name!r}) without given="
+                    f"draw of its own in each, net.with_given({name!r}) without given="
                 )
 
     def check(self, program: Program) -> None:
@@ -225,10 +227,10 @@ def hold(
     """
     values = given_arrays(given)
     if given is not None and not isinstance(given, Mapping):
-        wanted = network.held or network.latent
+        wanted = network.given or network.latent
         values = {name: value for name, value in values.items() if name in wanted}
-    held = network if set(values) <= set(network.held) else network.holding(*values)
-    for name in held.held:
+    held = network if set(values) <= set(network.given) else network.with_given(*values)
+    for name in held.given:
         if name not in values and not partly:
             raise DataError(
                 f"given: no value of {name!r}, which is a given node; give {{{name!r}: array, …}}"
@@ -243,7 +245,7 @@ def hold_some(network: Network, given: Any, data: Any) -> tuple[Network, dict[st
     """The same, but at least one node must remain to be drawn."""
     held, values = hold(network, given, data=data)
     if not held.free:
-        raise DataError(f"given: {', '.join(held.held)} leave nothing to draw; omit one of them")
+        raise DataError(f"given: {', '.join(held.given)} leave nothing to draw; omit one of them")
     return held, values
 
 
@@ -281,9 +283,11 @@ class Replay:
         self.draws, self.network, self.name, self.caller = draws, network, name, caller
         self.data: Cells | None = None if new else draws.data.get(name)
         drawn = _needed(network, name, new or {})
-        self.held = [n for n in drawn if not set(network.nodes[n].axes) & set(new or {})]
-        self.fixed = {n: draws.held(n) for n in self.held if n not in draws and n in draws.given}
-        missing = [n for n in self.held if n not in draws and n not in self.fixed]
+        self.given = [n for n in drawn if not set(network.nodes[n].axes) & set(new or {})]
+        self.fixed = {
+            n: draws.given_value(n) for n in self.given if n not in draws and n in draws.given
+        }
+        missing = [n for n in self.given if n not in draws and n not in self.fixed]
         if missing:
             raise DataError(
                 f"{caller}: {name!r} needs draws of {', '.join(missing)}, which were not kept; "
@@ -297,11 +301,11 @@ class Replay:
             {n: np.zeros(self.program.shape[n]) for n in network.latent if n in drawn}
         )
         self._steps: dict[str, Callable[[int], NDArray[Any]]] = {
-            n: prior_step(self.program, n) for n in drawn if n not in self.held
+            n: prior_step(self.program, n) for n in drawn if n not in self.given
         }
 
     def _sizes(self, new: Mapping[str, int]) -> dict[str, int]:
-        shapes = {n: self.draws.values[n].shape[2:] for n in self.held if n not in self.fixed}
+        shapes = {n: self.draws.values[n].shape[2:] for n in self.given if n not in self.fixed}
         shapes |= {n: v.shape[v.ndim - len(self.network[n].axes) :] for n, v in self.fixed.items()}
         sizes = {**self.draws.sizes, **new}
         return complete_sizes(self.network, sizes, shapes)
@@ -329,7 +333,7 @@ class Replay:
 
     def at(self, chain: int, draw: int, seed: int = 0) -> None:
         """The program at one draw; new rows are generated by the keys of ``seed``."""
-        for name in self.held:
+        for name in self.given:
             value = np.array(self._value(name, chain, draw))  # one that can be written to
             node = self.network[name]
             complaint = node.refuses(value) if isinstance(node, Latent) else None

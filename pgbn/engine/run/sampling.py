@@ -256,11 +256,11 @@ class RunPlan:
         """The draws that are kept of a chain of ``network``."""
         return Keep.from_json(network, self.keep, self.expressions)
 
-    def about(self, network: Network, layer1: str) -> dict[str, Any]:
+    def about(self, network: Network, sampler: str) -> dict[str, Any]:
         """The dims and the attributes of `Draws`."""
-        keep, given = self.kept(network), {"given": list(network.held)} if network.held else {}
+        keep, given = self.kept(network), {"given": list(network.given)} if network.given else {}
         attributes = {"seed": self.seed, "burn_in": self.burn_in, "thin": self.thin,
-                      "layer1": layer1, **given}  # fmt: skip
+                      "sampler": sampler, **given}  # fmt: skip
         dims = {name: ("chain", "draw", *keep.axes(name)) for name in self.keep}
         return {"dims": dims, "attributes": attributes}
 
@@ -372,7 +372,7 @@ class Run:
 
     def _draws(self, values: dict[str, NDArray[np.float64]], **more: Any) -> Draws:
         chain = self.first
-        return Draws(values, **self.plan.about(chain.network, chain.layer1), network=chain.network,
+        return Draws(values, **self.plan.about(chain.network, chain.sampler), network=chain.network,
                      data=dict(chain.program.cells), coords=self.coords,
                      given=dict(chain.given.stacks), **more)  # fmt: skip
 
@@ -516,7 +516,7 @@ class SavedRun(Run):
         """The content that all chains share, before they begin."""
         keep, sizes = self.plan.kept(chain.network), chain.program.sizes
         return {
-            **self.plan.about(chain.network, chain.layer1),
+            **self.plan.about(chain.network, chain.sampler),
             "coords": dict(coords),
             **described(chain.network, chain.program.cells, chain.given.stacks),
             "entries": {name: list(keep.shape(name, sizes)) for name in keep.names},
@@ -649,7 +649,7 @@ def sample(
     seed: int,
     keep: Iterable[str] | Mapping[str, Any] | None,
     progress: bool,
-    layer1: str,
+    sampler: str,
     threads: int | None,
     callback: Callback | None = None,
     executor: Executor | None = None,
@@ -671,7 +671,7 @@ def sample(
     each = threads if parallel == 1 else _threads_each(plan, threads)
 
     def make(number: int) -> Chain:
-        return Chain.of_data(network, data, seed, number, None, layer1, each, executor, held)
+        return Chain.of_data(network, data, seed, number, None, sampler, each, executor, held)
 
     def labels(chain: Chain) -> Coords:
         return read_coords(network, data, coords, chain.program.sizes)
@@ -723,14 +723,14 @@ def time_samplers(
     """Seconds of a sweep with each sampler of the first layer that the network has, the quickest
     first: the least of ``sweeps``, after ``burn_in``, on ``threads``.
 
-    ``layer1="auto"`` depends on the sizes of the data and never uses a clock, since the same seed
+    ``sampler="auto"`` depends on the sizes of the data and never uses a clock, since the same seed
     must give the same chain everywhere. If time matters more, choose by hand: ``network.chain(data,
-    layer1=…)``.
+    sampler=…)``.
     """
     found = {}
     for name in sampler_names():
         try:
-            chain = Chain.of_data(network, data, layer1=name, threads=threads)
+            chain = Chain.of_data(network, data, sampler=name, threads=threads)
         except (NetworkError, StaleReadError):  # not for this network, or this order of steps
             continue
         chain.sweep(burn_in)
@@ -739,5 +739,5 @@ def time_samplers(
             start = perf_counter()
             chain.sweep()
             each.append(perf_counter() - start)
-        found[chain.layer1] = min(each)
+        found[chain.sampler] = min(each)
     return dict(sorted(found.items(), key=lambda pair: pair[1]))

@@ -41,7 +41,7 @@ def state_places(program: Program, pending: Collection[str]) -> dict[str, tuple[
     first layer keep in a form of their own are not among them."""
     samplers = program.first_layers.values()
     own = {(s.observed, name) for s in samplers for name in (s.pattern.loadings, s.pattern.scores)}
-    left_out = {*pending, *program.network.held}
+    left_out = {*pending, *program.network.given}
     keys: dict[str, list[Any]] = {
         "values": [name for name in program.values if name not in left_out],
         "counts": [pair for pair in program.counts if pair not in own],

@@ -210,13 +210,13 @@ class ShardDriver:
             spread = f"and cannot be spread over workers by {self.executor!r}"
             if sampler.pattern.index:
                 raise NetworkError(
-                    f"layer1={sampler.name!r} draws rows together that share "
-                    f"{sampler.pattern.scores}, {spread}; use layer1='general'"
+                    f"sampler={sampler.name!r} draws rows together that share "
+                    f"{sampler.pattern.scores}, {spread}; use sampler='general'"
                 )
             if not sampler.by_rows:
                 raise NetworkError(
-                    f"layer1={sampler.name!r} draws over all rows in turn, {spread}; use "
-                    "layer1='partial'"
+                    f"sampler={sampler.name!r} draws over all rows in turn, {spread}; use "
+                    "sampler='partial'"
                 )
             out[observed] = RemoteLayer(sampler, self)
         return out
@@ -242,8 +242,8 @@ class ShardDriver:
             self._answers(self.session.tell, [order] * len(self.edges))
             self._first = [[build, order] for build, _ in self._first]
             return
-        layer1 = next((layer.name for layer in program.first_layers.values()), "composed")
-        spec = self.pool.share(Spec(program.network, self.plate, dict(program.sizes), layer1,
+        sampler = next((layer.name for layer in program.first_layers.values()), "composed")
+        spec = self.pool.share(Spec(program.network, self.plate, dict(program.sizes), sampler,
                                     program.kernels, seed, number,
                                     self.pool.threads))  # fmt: skip
         here = {name: cells for name, cells in program.cells.items() if name not in self.cells}

@@ -49,7 +49,7 @@ class Spec:
     network: Network
     plate: str
     sizes: dict[str, int]
-    layer1: str
+    sampler: str
     kernels: bool
     seed: int
     number: int
@@ -79,7 +79,7 @@ class Shard:
         sizes = PartSizes(spec.sizes, spec.plate, rows)
         self.program = Program(spec.network, cells, sizes, 1, executor, indexes=indexes)
         self.program.kernels = spec.kernels
-        self.program.first_layers = samplers_of(self.program, spec.layer1)
+        self.program.first_layers = samplers_of(self.program, spec.sampler)
         self.begun: set[str] = set()  # samplers that have labels, or counts
         self.steps: dict[int, BoundStep] = {}  # by their bases
 

@@ -223,8 +223,8 @@ def evidence_rule(
     """
     if slot not in child.slots():
         raise NetworkError(f"{child.__name__} has no slot {slot!r}; it has {child.slots()}")
-    if relation not in ("collapsed", "held"):
-        raise NetworkError(f"relation={relation!r}: must be 'collapsed' or 'held'")
+    if relation not in ("collapsed", "given"):
+        raise NetworkError(f"relation={relation!r}: must be 'collapsed' or 'given'")
 
     def register(source: Function | str) -> None:
         source = kept_count(source) if integer else source
@@ -242,7 +242,7 @@ def evidence_rule(
         if relation == "collapsed" and reads_value and issubclass(child, Latent):
             raise NetworkError(
                 f"evidence rule of {child.__name__} for {slot!r}: it reads the value that a "
-                "collapsed relation integrates out; give relation='held'"
+                "collapsed relation integrates out; give relation='given'"
             )
         if drawn is not None and not rule.is_random:
             raise NetworkError(
@@ -335,23 +335,23 @@ def _rules_for(child: Node, slot: str, parent: Node) -> Iterator[EvidenceRule]:
 
 
 def find_value_rule(
-    child: Node, slot: str, parent: Node, held: Collection[str] = ()
+    child: Node, slot: str, parent: Node, given: Collection[str] = ()
 ) -> EvidenceRule:
     """The rule by which the value of ``child`` informs ``parent``; an error if none exists.
 
-    It serves a ``child`` that cannot be integrated out, since it is ``held`` or drawn by a kernel.
+    It serves a ``child`` that cannot be integrated out, since it is ``given`` or drawn by a kernel.
     """
     for rule in _rules_for(child, slot, parent):
         if rule.sends_value:
             return rule
     kind, own = type(child).__name__, kernel_of(child)
     stands = f"{parent.name} ({type(parent).__name__}) stands in its {slot}"
-    if child.name in held:
+    if child.name in given:
         raise MissingRuleError(
             f"{child.name} ({kind}) is given, and {stands}: what a given {kind} sends to its "
             f"{slot} has no closed form. Give {parent.name} too; or omit nodes that matter only "
-            f"through given nodes: Network.holding({child.name!r}, above=False), as Network.infer "
-            f"does{suggest_remedy(parent)}"
+            f"through given nodes: Network.with_given({child.name!r}, above=False), as "
+            f"Network.infer does{suggest_remedy(parent)}"
         )
     how = f"update={own.name!r}" if own is not None and own.name else f"a rule of {kind}"
     raise MissingRuleError(

@@ -60,7 +60,7 @@ class EvidenceRule:
     ``count`` and ``exposure`` are each a function, the name of a quantity that is passed on
     unchanged, or (exposure) a number. ``drawn`` means that the count function returns an
     `Evidence` whose exposure is random and is kept; it gives the dims of that exposure.
-    ``relation`` is "collapsed" if the child's value is integrated out, otherwise "held".
+    ``relation`` is "collapsed" if the child's value is integrated out, otherwise "given".
     ``additive``: sums of the child depend on the slot only through the same sums of the slot.
     ``unit_exposure``: the rule is valid only if the child receives an exposure of 1.
     ``normalised``: the slot must sum to one over the child's simplex.
@@ -118,7 +118,7 @@ class EvidenceRule:
     def sends_value(self) -> bool:
         """Whether it depends on the value of the child, and not on what the child receives."""
         reads = {*self.count_reads, *self.exposure_reads}
-        return self.relation == "held" and not reads & {"count", "exposure"}
+        return self.relation == "given" and not reads & {"count", "exposure"}
 
 
 @dataclass(frozen=True, eq=False)

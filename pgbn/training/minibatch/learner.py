@@ -119,7 +119,7 @@ def _above(network: Network, received: list[str]) -> Network | None:
         exposure = Gamma(exposure_of(name), 1.0, 1.0, dims=node.axes)
         data.append(Poisson(count_of(name), rate=exposure * node, dims=node.axes))
     sizes = {dim: network.sizes[dim] for name in received for dim in network[name].axes}
-    return Network(*data, sizes=sizes).holding(*(exposure_of(name) for name in received))
+    return Network(*data, sizes=sizes).with_given(*(exposure_of(name) for name in received))
 
 
 # ---- local --------------------------------------------------------------------------------------
@@ -161,9 +161,9 @@ def hear(
     rows = next(iter(data.values())).shape[0]
     init = {**values, **_begin_scores(network, values, rows)}
     try:  # with scores integrated out of the first layer: it mixes best of those that fix Φ
-        chain = Chain.of_data(network, data, seed, init=init, layer1="partial", executor=executor)
+        chain = Chain.of_data(network, data, seed, init=init, sampler="partial", executor=executor)
     except NetworkError:
-        chain = Chain.of_data(network, data, seed, init=init, layer1="blocked", executor=executor)
+        chain = Chain.of_data(network, data, seed, init=init, sampler="blocked", executor=executor)
     chain.follow(_local_steps(chain.schedule, network, roles))
     total: Heard = {}
     chain.sweep(sweeps[0])
@@ -397,6 +397,6 @@ class Learner:
         given = {exposure_of(name): np.maximum(self.exposures[name], 1e-300) for name in received}
         init = {name: self.values[name] for name in network.free}
         own = stream_key(key, word_of("above"))
-        chain = Chain.of_data(network, data, own, init=init, given=given, layer1="composed")
+        chain = Chain.of_data(network, data, own, init=init, given=given, sampler="composed")
         for name, value in chain.sweep().select(network.free).items():
             self.values[name] = np.array(value, order="C")

@@ -126,13 +126,13 @@ def train_minibatch(
     priors: Priors | None = None,
     batch_size: Count = 512,
     steps: Count = 1000,
-    collect: Count | None = None,
+    average: Count | None = None,
     keep_draws: Sweeps = 0,
     first_step: float = 0.5,
     delay: float = 20.0,
     decay: float = 0.6,
     local_burn_in: Sweeps = 10,
-    local_samples: Count = 5,
+    local_draws: Count = 5,
     seed: int = 0,
     threads: int | None = None,
     held_out: Any = None,
@@ -147,9 +147,9 @@ def train_minibatch(
     (docs/howto/minibatch.md says what is approximate).
 
     Training starts with Gibbs sampling of the first 4,096 documents. Each of the ``steps`` runs
-    ``local_burn_in`` + ``local_samples`` sweeps over a minibatch. It then moves the parameters that
+    ``local_burn_in`` + ``local_draws`` sweeps over a minibatch. It then moves the parameters that
     all documents share by ε_i = ``first_step`` · (1 + i/``delay``)^−``decay``. Means of Φ and r are
-    over the last ``collect`` steps (the last half), of which ``keep_draws`` draws are kept. Widths
+    over the last ``average`` steps (the last half), of which ``keep_draws`` draws are kept. Widths
     do not change. Layers above the first take their steps T times in a sweep of T layers.
     ``held_out`` are documents whose perplexity (half of the tokens of each are seen) is shown and
     recorded in ``traces`` every ``show_every`` steps. ``callback`` receives a `MinibatchEvent`
@@ -159,12 +159,12 @@ def train_minibatch(
     found = budgets("widths", widths, 1)
     each = (found,) if isinstance(found, int) else found
     model = Settings(each, len(each), eta=eta, link=link, seed=seed, priors=priors, min_width=1)
-    collect = (steps + 1) // 2 if collect is None else collect
-    if collect > steps:
-        raise DataError(f"collect={collect!r} must be at most steps={steps!r}")
-    if keep_draws > collect:
-        raise DataError(f"keep_draws={keep_draws!r} must be at most collect={collect!r}")
-    pace = Pace(first_step, delay, decay, local_burn_in, local_samples)
+    average = (steps + 1) // 2 if average is None else average
+    if average > steps:
+        raise DataError(f"average={average!r} must be at most steps={steps!r}")
+    if keep_draws > average:
+        raise DataError(f"keep_draws={keep_draws!r} must be at most average={average!r}")
+    pace = Pace(first_step, delay, decay, local_burn_in, local_draws)
     check_callback(callback)
     corpus = as_corpus(X, link)
     if not corpus.total:
@@ -172,7 +172,7 @@ def train_minibatch(
     if held_out is not None:
         held_out = _check_held_out(held_out, link, corpus)
     run = _Run(
-        model=model, pace=pace, batch_size=batch_size, steps=steps, collect=collect,
+        model=model, pace=pace, batch_size=batch_size, steps=steps, average=average,
         keep_draws=keep_draws, corpus=corpus, threads=threads, held_out=held_out,
         show_every=show_every, shown=progress, callback=callback,
     )  # fmt: skip
@@ -225,7 +225,7 @@ class _Run:
     pace: Pace
     batch_size: int
     steps: int
-    collect: int
+    average: int
     keep_draws: int
     corpus: Corpus
     threads: int | None
@@ -245,7 +245,7 @@ class _Run:
 
     def content(self) -> dict[str, Any]:
         """The settings as JSON, for comparison, with a digest that identifies the data."""
-        own = {name: getattr(self, name) for name in ("batch_size", "steps", "collect",
+        own = {name: getattr(self, name) for name in ("batch_size", "steps", "average",
                                                       "keep_draws")}  # fmt: skip
         data = [*self.corpus.shape, self.corpus.entries, self.corpus.total]
         return {"model": self.model.content(), "pace": asdict(self.pace), **own, "data": data}
@@ -288,12 +288,12 @@ class _Run:
 
     def _collect(self) -> None:
         learner = self.learner
-        number = learner.steps - (self.steps - self.collect)
+        number = learner.steps - (self.steps - self.average)
         if number < 1:
             return
         for name in self.names:
             self.means.sums[name] = self.means.sums.get(name, 0.0) + learner.mean(name)
-        if is_kept(number, self.collect, self.keep_draws):
+        if is_kept(number, self.average, self.keep_draws):
             self.means.draws.append(learner.draw(self.names))
 
     def _watch(self, local: Local) -> float | None:
@@ -313,7 +313,7 @@ class _Run:
     def _result(self, local: Local) -> TrainedNetwork:
         """The network with the means over the steps that were collected."""
         scale, names = self.corpus.shape[0] / self.size, self.corpus.vocabulary
-        found = network_of(self.learner, local, self.model, scale, self.means, self.collect, names)
+        found = network_of(self.learner, local, self.model, scale, self.means, self.average, names)
         if not self.rows:
             return found
         table = np.array(self.rows, np.float64)
@@ -408,11 +408,11 @@ def restore(runner: Runner, run: _Run) -> None:
         # of proportions, which need none, a 0 without dims
         some = {name: a for name, a in exposures.items() if name in roles.received or np.ndim(a)}
         _check_values("exposures", network, some, roles.received, sizes, possible=False)
-        number = steps - (run.steps - run.collect)
+        number = steps - (run.steps - run.average)
         sums = under("sum/", arrays)
         means = {name: total / max(number, 1) for name, total in sums.items()}
         _check_values("sums", network, means, run.names if number > 0 else (), sizes)
-        noted = sum(is_kept(n, run.collect, run.keep_draws) for n in range(1, number + 1))
+        noted = sum(is_kept(n, run.average, run.keep_draws) for n in range(1, number + 1))
         if check_integer("damaged: kept", place["kept"], 0) != noted:
             raise StorageError(f"damaged: {place['kept']} draws after {steps} steps, not {noted}")
         draws = [under(f"kept/{s}/", arrays) for s in range(noted)]

@@ -29,8 +29,8 @@ def test_new_rows_of_a_belief_network_alone_and_together() -> None:
     data = data_of(net)
     draws = net.sample(data, burn_in=5, draws=3, seed=0)
     rows = {"x": np.array([[3, 0, 1], [0, 2, 5], [1, 1, 0]])}
-    whole = net.infer(rows, given=draws, rows="doc", burn_in=5, samples=9)
-    alone = net.infer({"x": rows["x"][1:2]}, given=draws, rows="doc", burn_in=5, samples=9)
+    whole = net.infer(rows, given=draws, rows="doc", burn_in=5, draws=9)
+    alone = net.infer({"x": rows["x"][1:2]}, given=draws, rows="doc", burn_in=5, draws=9)
     for name in ("g", "h", "theta"):
         assert np.array_equal(whole[name][1], alone[name][0])
 

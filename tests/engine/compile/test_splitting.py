@@ -58,7 +58,7 @@ def test_the_factor_of_the_column_is_found_where_it_keeps_the_bits() -> None:
 
     def found(rate: Any, **sizes: int) -> int | None:
         network = Network(Poisson("x", rate, dims=("i", "j")), sizes=sizes)
-        program = network.chain({"x": np.ones((3, 4))}, layer1="composed").program
+        program = network.chain({"x": np.ones((3, 4))}, sampler="composed").program
         return splitter_of(program, program.network["x"], "rate").parts[0].column_factor
 
     assert found(phi @ theta, k=2) == 0

@@ -128,12 +128,12 @@ SHARED = {"c": np.array(1.2), "level": np.array(2.0)}
 def test_new_rows_along_dims_that_the_edge_calls_independent() -> None:
     """The law of what the edge stands for, and the same bits for a row alone and among others."""
     asked: dict[str, Any] = {"given": SHARED, "rows": "place", "burn_in": 100, "nodes": ["event"]}
-    own, other = (by_place(edge).infer({"x": NEW}, samples=4000, seed=1, **asked)
+    own, other = (by_place(edge).infer({"x": NEW}, draws=4000, seed=1, **asked)
                   for edge in (carried, moving))  # fmt: skip
     error = np.maximum(own.sd["event"], other.sd["event"]) / np.sqrt(300)  # draws are correlated
     assert (abs(own["event"] - other["event"]) < 4 * error).all()
-    alone = by_place(carried).infer({"x": NEW[1:2]}, samples=10, **asked)
-    among = by_place(carried).infer({"x": NEW}, samples=10, **asked)
+    alone = by_place(carried).infer({"x": NEW[1:2]}, draws=10, **asked)
+    among = by_place(carried).infer({"x": NEW}, draws=10, **asked)
     np.testing.assert_array_equal(alone["event"][0], among["event"][1])
     np.testing.assert_array_equal(among["event"][0], among["event"][2])
 

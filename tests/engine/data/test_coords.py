@@ -116,7 +116,7 @@ def test_values_with_the_labels_of_the_data() -> None:
                          for given in (KEPT, {"phi1": PHI.to_numpy()}))  # fmt: skip
     np.testing.assert_array_equal(by_name, by_place)
     r = pd.DataFrame(np.ones((3, 2)), index=["draw 1", "draw 2", "draw 3"])
-    assert NET.infer({"x": FRAME}, given={"phi1": PHI, "r": r}, burn_in=3, samples=3)
+    assert NET.infer({"x": FRAME}, given={"phi1": PHI, "r": r}, burn_in=3, draws=3)
 
 
 def test_numbers_of_categories_in_another_order() -> None:
@@ -163,7 +163,7 @@ def test_a_run_is_saved_and_loaded_with_its_categories(tmp_path: Path) -> None:
 def test_new_rows_bring_categories_of_their_own() -> None:
     given = AUTHORS.generate(given={"author": G}, sizes={"term": 3, "doc": 5}, seed=3)
     known: dict[str, Any] = {"theta": given["theta"], "phi": given["phi"]}
-    how: dict[str, Any] = {"burn_in": 3, "samples": 4, "keep": "draws", "threads": 1}
+    how: dict[str, Any] = {"burn_in": 3, "draws": 4, "keep": "draws", "threads": 1}
     whole = AUTHORS.infer(DATA, known, **how)
     order = [3, 1]
     part = AUTHORS.infer({"x": X[order], "author": np.array(G)[order]}, known, **how)
@@ -247,7 +247,7 @@ def test_chains_and_new_rows_are_no_draws():
     """They have values, and were taken for draws, to end in an error of Python."""
     net, counts = pg.zoo.pfa(2), np.ones((2, 3), int)
     chain = net.chain({"x": counts})
-    rows = net.infer({"x": counts}, given=chain.values, burn_in=1, samples=1)
+    rows = net.infer({"x": counts}, given=chain.values, burn_in=1, draws=1)
     for given in (chain, rows):
         with pytest.raises(DataError, match=rf"given is a {type(given).__name__}.*\.values"):
             net.infer({"x": counts}, given=given)

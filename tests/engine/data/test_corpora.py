@@ -54,15 +54,15 @@ def test_the_driver_reads_no_cells(corpus: pgbn.Corpus, monkeypatch: pytest.Monk
     monkeypatch.setattr(StoredCells, "indices", property(refuse))
     chain = NETWORK.chain({"x": corpus}, executor=Spread(2)).sweep(2)
     assert isinstance(chain.program.cells["x"], StoredCells)
-    other = NETWORK.chain({"x": X}, layer1="partial", threads=1).sweep(2)
+    other = NETWORK.chain({"x": X}, sampler="partial", threads=1).sweep(2)
     assert_same(everything(chain), everything(other))
     pgbn.save(chain, "saved")
     assert set(read_manifest("saved")["parts"]) == {"data", "state"}
     assert_same(everything(pgbn.load("saved", threads=1)), everything(other))
     spread = NETWORK.sample({"x": corpus}, 1, 2, executor=Spread(3), keep=["r"], progress=False)
-    pgbn.train_layerwise(corpus, 8, 2, burn_in=1, collect=1, executor=Spread(2), progress=False)
+    pgbn.train_layerwise(corpus, 8, 2, burn_in=1, sweeps=1, executor=Spread(2), progress=False)
     monkeypatch.undo()
-    threads = NETWORK.sample({"x": X}, 1, 2, layer1="partial", threads=1, keep=["r"],
+    threads = NETWORK.sample({"x": X}, 1, 2, sampler="partial", threads=1, keep=["r"],
                              progress=False)  # fmt: skip
     assert np.array_equal(spread["r"], threads["r"])
     assert np.array_equal(spread.data["x"].values, threads.data["x"].values)
@@ -83,7 +83,7 @@ def test_a_folder_that_workers_do_not_see(
     monkeypatch.setattr(worker, "own_cells", own)
     chain = NETWORK.chain({"x": corpus}, executor=Spread(2)).sweep(1)
     assert StoredCells not in seen
-    other = NETWORK.chain({"x": X}, layer1="partial", threads=1).sweep(1)
+    other = NETWORK.chain({"x": X}, sampler="partial", threads=1).sweep(1)
     assert_same(everything(chain), everything(other))
 
 
@@ -118,13 +118,13 @@ def test_reals_in_some_blocks_make_all_of_them_reals(tmp_path: Path) -> None:
 def test_rows_in_files(corpus: pgbn.Corpus, tmp_path: Path) -> None:
     executor = pgbn.Disk(tmp_path / "rows", threads=1)
     read = NETWORK.chain({"x": corpus}, executor=executor)
-    assert read.layer1 == "partial"
+    assert read.sampler == "partial"
     np.testing.assert_array_equal(read.program.cells["x"].dense()[0], X)
-    other = NETWORK.chain({"x": X}, layer1="partial", threads=1).sweep(2)
+    other = NETWORK.chain({"x": X}, sampler="partial", threads=1).sweep(2)
     assert_same(everything(read.sweep(2)), everything(other))
-    options: dict[str, Any] = {"burn_in": 2, "collect": 1, "progress": False}
+    options: dict[str, Any] = {"burn_in": 2, "sweeps": 1, "progress": False}
     disk = pgbn.train_layerwise(corpus, 10, 2, executor=executor, **options).deepest
-    here = pgbn.train_layerwise(X, 10, 2, layer1="partial", threads=1, **options).deepest
+    here = pgbn.train_layerwise(X, 10, 2, sampler="partial", threads=1, **options).deepest
     assert all(map(np.array_equal, disk.phi, here.phi))
 
 

@@ -94,7 +94,7 @@ N = 12_000
 
 def chain_of(net: Network, data: Any, seed: int = 1) -> dict[str, np.ndarray]:
     draws = net.sample(
-        {"x": data}, burn_in=50, draws=N, seed=seed, progress=False, threads=1, layer1="blocked"
+        {"x": data}, burn_in=50, draws=N, seed=seed, progress=False, threads=1, sampler="blocked"
     )
     return {name: draws[name][0] for name in net.latent}
 
@@ -178,7 +178,7 @@ class ByNumber(Exposed):
 
 
 pgbn.counts_are_data(Exposed, "rate")
-held: dict[str, Any] = {"relation": "held", "count": "count"}
+held: dict[str, Any] = {"relation": "given", "count": "count"}
 pgbn.evidence_rule(Exposed, "rate", exposure="offset", **held)
 pgbn.evidence_rule(Exposed, "offset", exposure="rate", **held)
 pgbn.evidence_rule(ByFunction, "rate", exposure=lambda offset: 1.0 * offset, **held)
@@ -211,10 +211,10 @@ class Drawn(pgbn.PoissonGamma):
     """The same with a function of the stream."""
 
 
-pgbn.evidence_rule(Spread, "noise", relation="held", exposure=lambda value: value + 0.0)(
+pgbn.evidence_rule(Spread, "noise", relation="given", exposure=lambda value: value + 0.0)(
     lambda count: 1.0 * count
 )
-pgbn.evidence_rule(Drawn, "noise", relation="held", exposure="value")(lambda stream, count: count)
+pgbn.evidence_rule(Drawn, "noise", relation="given", exposure="value")(lambda stream, count: count)
 
 
 @pytest.mark.parametrize("kind", [Spread, pytest.param(Drawn, marks=pytest.mark.long)])
@@ -242,7 +242,7 @@ class Chances(Exposed):
 
 
 pgbn.evidence_rule(OwnExposure, "rate", exposure=lambda value: 1.0 + value, **held)
-pgbn.evidence_rule(OwnCount, "rate", relation="held", exposure=1.0)(lambda count: 2.0 * count)
+pgbn.evidence_rule(OwnCount, "rate", relation="given", exposure=1.0)(lambda count: 2.0 * count)
 pgbn.evidence_rule(Chances, "rate", kind="probability", exposure="offset", **held)
 
 RATE = Gamma("rate", 2, 1)

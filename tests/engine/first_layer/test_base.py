@@ -21,8 +21,8 @@ def test_labels_of_tokens_need_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pgbn.storage.read_limits.memory", lambda: 50_000)
     data = np.full((12, 9), 1000)
     with pytest.raises(DataError, match=r"x: labels of 108000 tokens would need .*'blocked'"):
-        pgbn.zoo.pfa(3).chain({"x": data}, layer1="collapsed")
-    assert pgbn.zoo.pfa(3).chain({"x": data}, layer1="blocked").sweep().sweeps == 1
+        pgbn.zoo.pfa(3).chain({"x": data}, sampler="collapsed")
+    assert pgbn.zoo.pfa(3).chain({"x": data}, sampler="blocked").sweep().sweeps == 1
 
 
 @pytest.mark.parametrize("value", [np.inf, np.nan, -1.0])
@@ -50,13 +50,13 @@ def two_views() -> pgbn.Network:
     return pgbn.Network(view("x"), view("y"), sizes={"topic_x": 4, "topic_y": 3, "theme": 2})
 
 
-@pytest.mark.parametrize("layer1", ["collapsed", "partial"])
-def test_tables_that_hear_of_two_data_wait_for_both(layer1: str) -> None:
+@pytest.mark.parametrize("sampler", ["collapsed", "partial"])
+def test_tables_that_hear_of_two_data_wait_for_both(sampler: str) -> None:
     """θ2 hears of θ_x and θ_y: its tables can follow neither row by row. In `trace` each step comes
     by itself."""
     rng = np.random.default_rng(0)
     data = {"x": rng.poisson(0.7, (60, 12)), "y": rng.poisson(0.7, (60, 9))}
-    one, other = (two_views().chain(data, seed=1, layer1=layer1, threads=1) for _ in range(2))
+    one, other = (two_views().chain(data, seed=1, sampler=sampler, threads=1) for _ in range(2))
     one.sweep(3)
     for _ in range(3):
         assert list(other.trace())
@@ -87,23 +87,23 @@ def data(counts: Any = X) -> dict[str, Any]:
     return {"x": counts, "author": AUTHORS}
 
 
-@pytest.mark.parametrize("layer1", ["collapsed", "partial", "blocked"])
-def test_threads_files_and_resumed_chains_have_the_same_bits(layer1: str, tmp_path: Path) -> None:
-    one = network().chain(data(), layer1=layer1, threads=1).sweep(4)
-    assert one.layer1 == layer1
-    half = network().chain(data(), layer1=layer1, threads=1).sweep(2)
+@pytest.mark.parametrize("sampler", ["collapsed", "partial", "blocked"])
+def test_threads_files_and_resumed_chains_have_the_same_bits(sampler: str, tmp_path: Path) -> None:
+    one = network().chain(data(), sampler=sampler, threads=1).sweep(4)
+    assert one.sampler == sampler
+    half = network().chain(data(), sampler=sampler, threads=1).sweep(2)
     pgbn.save(half, tmp_path / "chain")
     disk = pgbn.Disk(tmp_path / "rows", memory="200MB")
     for other in (
-        network().chain(data(), layer1=layer1, threads=2).sweep(4),
-        network().chain(data(), layer1=layer1, executor=disk).sweep(4),
+        network().chain(data(), sampler=sampler, threads=2).sweep(4),
+        network().chain(data(), sampler=sampler, executor=disk).sweep(4),
         pgbn.load(tmp_path / "chain").sweep(2),
     ):
         assert_same(everything(one), everything(other))
 
 
 def test_auto_integrates_scores_of_authors_out() -> None:
-    assert network().chain(data(), threads=1).layer1 == "collapsed"
+    assert network().chain(data(), threads=1).sampler == "collapsed"
     assert find_patterns(network().with_indexes(author=AUTHORS).wiring)[0].index == "author"
 
 
@@ -120,12 +120,12 @@ def test_auto_integrates_scores_of_authors_out() -> None:
 def test_what_is_left_to_the_general_rules(fields: dict[str, Any], reason: str) -> None:
     net = network(**fields)
     assert reason in find_patterns(net.wiring)
-    assert net.chain(data(np.minimum(X, 1)), threads=1).sweep().layer1 == "composed"
+    assert net.chain(data(np.minimum(X, 1)), threads=1).sweep().sampler == "composed"
 
 
 def test_missing_cells_are_left_to_the_general_rules() -> None:
     masked = np.ma.masked_array(X, np.arange(X.size).reshape(X.shape) % 7 == 0)
     chain = network().chain(data(masked), threads=1).sweep()
-    assert chain.layer1 == "composed"
+    assert chain.sampler == "composed"
     with pytest.raises(pgbn.NetworkError, match="some cells are missing"):
-        network().chain(data(masked), threads=1, layer1="partial")
+        network().chain(data(masked), threads=1, sampler="partial")

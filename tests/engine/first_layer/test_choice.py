@@ -82,11 +82,11 @@ def own_rules(monkeypatch: pytest.MonkeyPatch) -> None:
     for room, name in (registry, "_evidence"), (registry, "_draws"), (registry, "_links"):
         monkeypatch.setattr(room, name, dict(getattr(room, name)))
     pgbn.draw_rule(Own)(lambda count, shape: {"shape": shape + count})
-    pgbn.evidence_rule(Waiting, "rate", relation="held", exposure="value")(
+    pgbn.evidence_rule(Waiting, "rate", relation="given", exposure="value")(
         lambda value: np.ones_like(value)
     )
     pgbn.counts_are_data(Doubled, "rate")
-    pgbn.evidence_rule(Doubled, "rate", relation="held", exposure=1.0)(
+    pgbn.evidence_rule(Doubled, "rate", relation="given", exposure=1.0)(
         lambda stream, count: 2 * count
     )
 
@@ -202,9 +202,9 @@ def test_scores_with_children_of_another_kind_stay() -> None:
 def test_auto_splits_cells_where_counts_are_large(documents) -> None:
     """A label for each of a million tokens in a cell would take a thousand times longer."""
     net = pg.zoo.pgbn([6, 4])
-    assert net.chain({"x": documents}).layer1 == "collapsed"
+    assert net.chain({"x": documents}).sampler == "collapsed"
     chain = net.chain({"x": documents * 10_000}).sweep(2)
-    assert chain.layer1 == "blocked"
+    assert chain.sampler == "blocked"
     assert np.array_equal(chain.counts["theta1"].sum(axis=1), documents.sum(axis=1) * 10_000)
 
 
@@ -224,10 +224,10 @@ def test_the_estimated_cost_is_of_the_order_that_was_measured(times, cheaper) ->
 
 def test_more_tokens_than_32_bits_count() -> None:
     data = {"x": np.array([[2_000_000_000, 1], [2_000_000_000, 3]])}
-    chain = pg.zoo.pgbn([1]).chain(data, layer1="blocked").sweep(2)
-    assert chain.layer1 == "composed"
+    chain = pg.zoo.pgbn([1]).chain(data, sampler="blocked").sweep(2)
+    assert chain.sampler == "composed"
     assert chain.counts["phi1"].tolist() == [[4_000_000_000, 4]]
-    assert pg.zoo.pgbn([1]).chain(data).layer1 == "composed"
+    assert pg.zoo.pgbn([1]).chain(data).sampler == "composed"
 
 
 MASKED = np.ma.masked_array(X, X == 1)
@@ -235,7 +235,7 @@ MASKED = np.ma.masked_array(X, X == 1)
 
 @pytest.mark.filterwarnings("ignore:.*tokens. the samplers:pgbn.PgbnWarning")
 @pytest.mark.parametrize(
-    ("layer1", "network", "data", "reason", "instead"),
+    ("sampler", "network", "data", "reason", "instead"),
     [
         ("partial", pg.zoo.pfa(2), np.full((2, 2), 2**30), r"there are 2\^31 tokens or more", "composed"),
         ("collapsed", pg.zoo.pfa(2**16), X, "there are more than 65,535 topics", "composed"),
@@ -246,30 +246,30 @@ MASKED = np.ma.masked_array(X, X == 1)
     ],
 )  # fmt: skip
 def test_data_without_a_sampler(
-    layer1: str, network: Any, data: Any, reason: str, instead: str
+    sampler: str, network: Any, data: Any, reason: str, instead: str
 ) -> None:
-    with pytest.raises(NetworkError, match=f"layer1='{layer1}' is not available: {reason}"):
-        network.chain({network.observed[0]: data}, layer1=layer1)
+    with pytest.raises(NetworkError, match=f"sampler='{sampler}' is not available: {reason}"):
+        network.chain({network.observed[0]: data}, sampler=sampler)
     for other in ("auto", "blocked"):
-        chain = network.chain({network.observed[0]: data}, layer1=other)
-        assert chain.layer1 == instead
+        chain = network.chain({network.observed[0]: data}, sampler=other)
+        assert chain.sampler == instead
         assert bool(chain.samplers) == (instead == "blocked")
 
 
 def test_the_general_rules_can_be_asked_for_the_first_layer_alone() -> None:
-    chain = pg.zoo.pfa(2).chain({"x": X}, layer1="general")
-    assert (chain.layer1, chain.program.kernels, chain.samplers) == ("composed", True, ())
+    chain = pg.zoo.pfa(2).chain({"x": X}, sampler="general")
+    assert (chain.sampler, chain.program.kernels, chain.samplers) == ("composed", True, ())
 
 
 def test_auto_takes_the_first_that_the_order_of_a_user_allows() -> None:
     """c reads Σ θ, which is stale after counts that were drawn with θ integrated out."""
     network = rates_of_documents()
-    assert network.chain({"x": X}).layer1 == "collapsed"
+    assert network.chain({"x": X}).sampler == "collapsed"
     ordered = network.with_order(["counts(x)", "counts(theta)", "phi", "c", "r", "theta"])
-    assert ordered.chain({"x": X}).layer1 == "blocked"
-    for layer1 in ("collapsed", "partial"):
+    assert ordered.chain({"x": X}).sampler == "blocked"
+    for sampler in ("collapsed", "partial"):
         with pytest.raises(StaleReadError, match="c conditions on theta"):
-            ordered.chain({"x": X}, layer1=layer1)
+            ordered.chain({"x": X}, sampler=sampler)
 
 
 # ---- a first-layer sampler in two files outside the package: a class and its kernel --------------
@@ -286,13 +286,13 @@ def _registered(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_it_is_found_by_name_and_never_by_itself() -> None:
     network = pgbn.zoo.pgbn([4, 3])
-    assert network.chain({"x": COUNTS}, layer1="plain").layer1 == "plain"
-    assert network.chain({"x": COUNTS}).layer1 == "collapsed"
+    assert network.chain({"x": COUNTS}, sampler="plain").sampler == "plain"
+    assert network.chain({"x": COUNTS}).sampler == "collapsed"
     assert set(pgbn.time_samplers(network, {"x": COUNTS}, burn_in=1, sweeps=1)) == {
         "plain", "collapsed", "partial", "blocked",
     }  # fmt: skip
     with pytest.raises(pgbn.NetworkError, match="auto, collapsed, partial, blocked, plain"):
-        network.chain({"x": COUNTS}, layer1="plane")
+        network.chain({"x": COUNTS}, sampler="plane")
 
 
 def test_it_draws_the_posterior() -> None:
@@ -309,18 +309,18 @@ def test_a_wrong_kernel_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_the_same_bits_on_any_threads_and_after_saving(tmp_path: Path) -> None:
     network = pgbn.zoo.pgbn([4, 3])
-    whole = network.chain({"x": COUNTS}, layer1="plain", threads=1).sweep(6)
-    half = network.chain({"x": COUNTS}, layer1="plain", threads=3).sweep(3)
+    whole = network.chain({"x": COUNTS}, sampler="plain", threads=1).sweep(6)
+    half = network.chain({"x": COUNTS}, sampler="plain", threads=3).sweep(3)
     pgbn.save(half, tmp_path)
     other = pgbn.load(tmp_path).sweep(3)
-    assert other.layer1 == "plain"
+    assert other.sampler == "plain"
     for name, value in whole.values.items():
         assert np.array_equal(other.values[name], value), name
 
 
 def test_a_training_takes_it() -> None:
     trained = pgbn.train_layerwise(
-        COUNTS, 4, 2, burn_in=3, collect=2, layer1="plain", min_width=1, progress=False
+        COUNTS, 4, 2, burn_in=3, sweeps=2, sampler="plain", min_width=1, progress=False
     )
     assert len(trained.widths) == 2
 

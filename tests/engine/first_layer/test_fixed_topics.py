@@ -14,12 +14,12 @@ def test_missing_cells_are_imputed_as_by_the_rules() -> None:
     hidden = np.eye(3, dtype=bool)
     network = pgbn.zoo.pfa(2, 0.5, (2.0, 4.0), (4.0, 4.0), (4.0, 4.0))
     means = {}
-    for layer1 in ("blocked", "composed"):
-        chain = network.chain({"x": np.ma.masked_array(x, hidden)}, seed=1, layer1=layer1)
-        assert chain.layer1 == layer1
+    for sampler in ("blocked", "composed"):
+        chain = network.chain({"x": np.ma.masked_array(x, hidden)}, seed=1, sampler=sampler)
+        assert chain.sampler == sampler
         drawn = [chain.sweep().imputed("x") for _ in range(1500)]
         assert all(np.array_equal(each[~hidden], x[~hidden]) for each in drawn[::100])
-        means[layer1] = np.log1p([each[hidden] for each in drawn]).mean(axis=0)
+        means[sampler] = np.log1p([each[hidden] for each in drawn]).mean(axis=0)
     assert np.allclose(means["blocked"], means["composed"], atol=0.1)
     assert means["blocked"].min() > 0.1
 
@@ -35,9 +35,9 @@ def test_many_tokens_of_a_word_have_the_joint_law(is_shared: bool) -> None:
     shape = 0.3 if is_shared else pgbn.Constant(np.array([0.2, 0.3, 0.4]), dims="doc")
     theta = pgbn.Gamma("theta", shape, 0.2, dims=("doc", "topic"))
     net = pgbn.Network(pgbn.Poisson("x", theta @ phi, dims=("doc", "term")), sizes={"topic": 24})
-    chain = net.chain({"x": np.full((3, 3), 15)}, layer1="partial", threads=1).sweep(2)
-    loadings = chain.sampler.fixed_topics.loadings
+    chain = net.chain({"x": np.full((3, 3), 15)}, sampler="partial", threads=1).sweep(2)
+    loadings = chain.first_layer.fixed_topics.loadings
     assert bool(loadings.high.any()) != is_shared
     assert bool(loadings.topic.size) != is_shared
     sizes = {"doc": 3, "term": 3}
-    assert geweke(net, sizes, 3000, 4, seed=2, layer1="partial", threads=1).worst < 4
+    assert geweke(net, sizes, 3000, 4, seed=2, sampler="partial", threads=1).worst < 4

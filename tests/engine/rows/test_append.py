@@ -12,12 +12,12 @@ X = np.random.default_rng(0).poisson(1.0, (20, 6))
 PRIORS = {"p_prior": (3.0, 4.0), "c0_prior": (4.0, 4.0), "gamma0_prior": (4.0, 2.0), "eta": 0.8}
 
 
-@pytest.mark.parametrize("layer1", ["collapsed", "blocked"])
-def test_old_values_stay_and_all_rows_are_there(layer1) -> None:
-    chain = pgbn.zoo.pgbn((4, 3)).chain({"x": X[:12]}, seed=1, layer1=layer1).sweep(5)
+@pytest.mark.parametrize("sampler", ["collapsed", "blocked"])
+def test_old_values_stay_and_all_rows_are_there(sampler) -> None:
+    chain = pgbn.zoo.pgbn((4, 3)).chain({"x": X[:12]}, seed=1, sampler=sampler).sweep(5)
     before = {name: np.array(value) for name, value in chain.values.items()}
     joined = chain.append({"x": X[12:]}, sweeps=3)
-    assert (joined.layer1, joined.sweeps) == (chain.layer1, 5)
+    assert (joined.sampler, joined.sweeps) == (chain.sampler, 5)
     np.testing.assert_array_equal(joined.program.cells["x"].dense()[0], X)
     for name, value in before.items():
         now = joined.values[name]

@@ -14,12 +14,12 @@ from tests.engine.shards.test_driver import CASES, X
 from tests.helpers.workers_here import Spread, WorkersHere
 
 NEW = np.vstack([X[:61], np.zeros((1, X.shape[1]), int)])  # one of them empty
-OPTIONS: dict[str, Any] = {"burn_in": 3, "samples": 4, "seed": 5}
+OPTIONS: dict[str, Any] = {"burn_in": 3, "draws": 4, "seed": 5}
 
 
-def given(network: pgbn.Network, data: dict[str, Any], layer1: str) -> Any:
+def given(network: pgbn.Network, data: dict[str, Any], sampler: str) -> Any:
     keep = [name for name in network.latent if "doc" not in network[name].axes]
-    return network.sample(data, 2, 2, layer1=layer1, threads=1, keep=keep, progress=False)
+    return network.sample(data, 2, 2, sampler=sampler, threads=1, keep=keep, progress=False)
 
 
 def assert_same_rows(one: Any, other: Any) -> None:
@@ -32,8 +32,8 @@ def assert_same_rows(one: Any, other: Any) -> None:
 @pytest.mark.parametrize("name", list(CASES))
 @pytest.mark.parametrize("more", [{}, {"keep": "draws", "quantiles": (0.1, 0.9)}])
 def test_the_bits_are_those_of_threads(name: str, more: dict[str, Any]) -> None:
-    network, layer1, data = CASES[name]
-    draws = given(network, data, layer1)
+    network, sampler, data = CASES[name]
+    draws = given(network, data, sampler)
     new = {n: (NEW if n == "x" else array[: len(NEW)]) for n, array in data.items()}
     if name == "bernoulli":
         new = {"x": np.minimum(NEW, 1)}
@@ -50,7 +50,7 @@ def test_the_bits_are_those_of_threads(name: str, more: dict[str, Any]) -> None:
 
 
 def test_hidden_units_of_several_draws() -> None:
-    trained = pgbn.train_layerwise(X, 8, 2, burn_in=3, collect=4, keep_draws=2, threads=1,
+    trained = pgbn.train_layerwise(X, 8, 2, burn_in=3, sweeps=4, keep_draws=2, threads=1,
                                    progress=False).deepest  # fmt: skip
     with pytest.warns(pgbn.errors.PgbnWarning, match="no known term"):
         here = pgbn.infer(trained, NEW, threads=1, **OPTIONS)

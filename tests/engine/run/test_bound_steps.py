@@ -16,7 +16,7 @@ from tests.same_bits.networks import SMALL_SIZES, data_for, small_zoo
 def test_a_step_that_comes_again_draws_anew() -> None:
     order = algorithm1(2)
     order.insert(order.index("c0"), "c3")
-    chain = pgbn(2).with_order(order).chain({"x": np.eye(3, dtype=int)}, layer1="blocked")
+    chain = pgbn(2).with_order(order).chain({"x": np.eye(3, dtype=int)}, sampler="blocked")
     keys = [turn.base for turn in chain._turns]
     assert len(set(keys)) == len(keys) == len(order)
     assert stream_key(0, 0, word_of("c3 2")) in keys
@@ -28,7 +28,7 @@ def test_an_order_that_reads_counts_before_they_are_drawn_finds_some() -> None:
     steps = {step.name: step for step in network.schedule}
     for early in ("theta1", "counts(r)"):
         order = [early, *(name for name in steps if name != early)]
-        chain = network.chain({"x": X}, layer1="blocked")
+        chain = network.chain({"x": X}, sampler="blocked")
         chain.follow(reorder(steps, order, check=False))
         assert chain.sweep(2).sweeps == 2
     page = network.animate({"x": X[:2]}, order=order, sweeps=2)
@@ -41,13 +41,13 @@ NAMES = ["pgbn poisson 2", *(name for name in small_zoo() if name != "pgbn poiss
 
 
 @pytest.mark.parametrize(
-    ("name", "layer1"),
+    ("name", "sampler"),
     [*((name, "auto") for name in NAMES), (NAMES[0], "blocked"), (NAMES[0], "partial")],
 )
-def test_a_traced_chain_is_bit_identical(name: str, layer1: str) -> None:
+def test_a_traced_chain_is_bit_identical(name: str, sampler: str) -> None:
     network = small_zoo()[name]
     data = data_for(network, SMALL_SIZES, 2.0)
-    plain, traced = (network.chain(data, layer1=layer1, threads=1) for _ in range(2))
+    plain, traced = (network.chain(data, sampler=sampler, threads=1) for _ in range(2))
     plain.sweep(3)
     names = [event.step.name for event in traced.trace()]
     assert names == [step.name for step in traced.schedule if not step.on_demand]
@@ -62,7 +62,7 @@ def test_a_traced_chain_is_bit_identical(name: str, layer1: str) -> None:
 def test_what_an_event_tells() -> None:
     network = small_zoo()["pgbn poisson 2"]
     data = data_for(network, SMALL_SIZES, 2.0)
-    chain = network.chain(data, layer1="blocked", threads=1)
+    chain = network.chain(data, sampler="blocked", threads=1)
     events = {event.step.name: event for event in chain.trace()}
     assert sorted(events["counts(x)"].counts) == ["phi1", "theta1"]
     assert events["counts(x)"].value is None
@@ -76,7 +76,7 @@ def test_what_an_event_tells() -> None:
 
 def test_a_wrong_order_is_told() -> None:
     network = small_zoo()["pgbn poisson 2"]
-    chain = network.chain(data_for(network, SMALL_SIZES, 2.0), layer1="composed", threads=1)
+    chain = network.chain(data_for(network, SMALL_SIZES, 2.0), sampler="composed", threads=1)
     mutants(network)["stale order"](chain)
     faults = {event.step.name: event.faults for event in chain.trace() if event.faults}
     assert faults == {"c3": {"theta2"}}

@@ -60,26 +60,26 @@ def test_refused(name: str) -> None:
     check_refused(build, (DataError, NetworkError), words)
 
 
-@pytest.mark.parametrize("layer1", LAYER1)
-def test_equal_seeds_give_equal_chains_and_others_do_not(documents, layer1) -> None:
+@pytest.mark.parametrize("sampler", LAYER1)
+def test_equal_seeds_give_equal_chains_and_others_do_not(documents, sampler) -> None:
     net = zoo.pgbn([6, 4])
-    first = net.chain({"x": documents}, seed=5, layer1=layer1, threads=1).sweep(4)
-    again = net.chain({"x": sp.coo_array(documents)}, seed=5, layer1=layer1, threads=2)
+    first = net.chain({"x": documents}, seed=5, sampler=sampler, threads=1).sweep(4)
+    again = net.chain({"x": sp.coo_array(documents)}, seed=5, sampler=sampler, threads=2)
     for _ in range(4):  # looking does not change the chain
         again.sweep()
         _ = again.values, again.counts, again.log_joint()
-    assert first.layer1 == layer1
+    assert first.sampler == sampler
     assert equal_arrays(first.values, again.values)
     assert equal_arrays(first.counts, again.counts)
-    other = net.chain({"x": documents}, seed=6, layer1=layer1).sweep(4)
-    number = net.chain({"x": documents}, seed=5, chain=1, layer1=layer1).sweep(4)
+    other = net.chain({"x": documents}, seed=6, sampler=sampler).sweep(4)
+    number = net.chain({"x": documents}, seed=5, chain=1, sampler=sampler).sweep(4)
     for chain in (other, number):
         assert not np.array_equal(first.values["theta2"], chain.values["theta2"])
 
 
-@pytest.mark.parametrize("layer1", LAYER1)
-def test_counts_add_up(documents, layer1) -> None:
-    chain = zoo.pgbn([6, 4]).chain({"x": documents}, seed=2, layer1=layer1).sweep(3)
+@pytest.mark.parametrize("sampler", LAYER1)
+def test_counts_add_up(documents, sampler) -> None:
+    chain = zoo.pgbn([6, 4]).chain({"x": documents}, seed=2, sampler=sampler).sweep(3)
     counts = chain.counts
     assert np.array_equal(counts["phi1"].sum(axis=0), documents.sum(axis=0))
     assert np.array_equal(counts["theta1"].sum(axis=1), documents.sum(axis=1))
@@ -120,7 +120,7 @@ def test_threads_of_the_environment(
 
 def test_what_is_drawn_on_demand_is_drawn_anew_after_every_sweep() -> None:
     data = {"x": np.zeros((5, 6), int)}
-    chain = zoo.pfa(3).chain(data, layer1="collapsed", threads=1)
+    chain = zoo.pfa(3).chain(data, sampler="collapsed", threads=1)
     first = chain.sweep().values["phi1"].copy()
     assert (chain.sweep().values["phi1"] != first).all()
 
@@ -132,8 +132,8 @@ def test_one_token_and_a_tiny_eta_begin_and_continue() -> None:
     """Shapes of the first layer underflow to 0: what is drawn there is not impossible."""
     one = np.zeros((3, 4), int)
     one[0, 1] = 1
-    for layer1 in LAYER1:
-        chain = zoo.pgbn([3, 2], eta=1e-12).chain({"x": one}, layer1=layer1, threads=1)
+    for sampler in LAYER1:
+        chain = zoo.pgbn([3, 2], eta=1e-12).chain({"x": one}, sampler=sampler, threads=1)
         assert np.isfinite(chain.sweep(3).log_joint())
 
 
@@ -176,7 +176,7 @@ def copied(request: pytest.FixtureRequest) -> Callable[[Any], Any]:
 
 
 def reversed_order() -> Chain:
-    chain = zoo.pgbn([5, 4]).chain({"x": counts()}, 1, layer1="composed")
+    chain = zoo.pgbn([5, 4]).chain({"x": counts()}, 1, sampler="composed")
     chain.follow(Schedule(tuple(reversed(tuple(chain.schedule)))))
     return chain
 
@@ -188,8 +188,8 @@ def masked() -> Any:
 
 PHI = np.random.default_rng(1).dirichlet(np.ones(counts().shape[1]), (2, 5))
 ORIGINALS: dict[str, Callable[[], Chain]] = {
-    **{layer1: lambda layer1=layer1: zoo.pgbn([6, 4]).chain({"x": counts()}, 7, 2, layer1=layer1)
-       for layer1 in ("collapsed", "partial", "blocked", "general", "composed")},
+    **{sampler: lambda sampler=sampler: zoo.pgbn([6, 4]).chain({"x": counts()}, 7, 2, sampler=sampler)
+       for sampler in ("collapsed", "partial", "blocked", "general", "composed")},
     "another order": reversed_order,
     "missing cells": lambda: zoo.pgbn([5, 4]).chain({"x": masked()}),
     "given values": lambda: zoo.pfa(5).chain({"x": counts()}, given={"phi1": PHI}),
@@ -223,7 +223,7 @@ def test_rows_in_files_and_with_workers_stay_there(tmp_path: Path) -> None:
     for executor in (disk, Spread(2)):
         twin = check_copy(
             lambda each=executor: zoo.pgbn([6, 4]).chain(
-                {"x": counts()}, layer1="partial", executor=each
+                {"x": counts()}, sampler="partial", executor=each
             ),
             copy.deepcopy,
         )

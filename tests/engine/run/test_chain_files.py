@@ -32,10 +32,10 @@ from tests.helpers.small_data import NET, X
 from tests.helpers.small_data import counts as few
 
 
-def resumed_is_uninterrupted(network: pgbn.Network, data: Any, layer1: str, cut: int, path: Path,
+def resumed_is_uninterrupted(network: pgbn.Network, data: Any, sampler: str, cut: int, path: Path,
                              threads: tuple[int, int] = (1, 2)) -> None:  # fmt: skip
-    whole = network.chain(data, 7, 3, layer1=layer1, threads=threads[0]).sweep(cut + 4)
-    first = network.chain(data, 7, 3, layer1=layer1, threads=threads[0]).sweep(cut)
+    whole = network.chain(data, 7, 3, sampler=sampler, threads=threads[0]).sweep(cut + 4)
+    first = network.chain(data, 7, 3, sampler=sampler, threads=threads[0]).sweep(cut)
     pgbn.save(first, path)
     second = pgbn.load(path, threads=threads[1])
     assert (second.sweeps, second.number, second.seed) == (cut, 3, 7)
@@ -50,10 +50,10 @@ def resumed_is_uninterrupted(network: pgbn.Network, data: Any, layer1: str, cut:
 
 
 @pytest.mark.parametrize("cut", [0, 1, 7])
-@pytest.mark.parametrize("layer1", ["auto", "collapsed", "partial", "blocked", "composed"])
-def test_a_chain_resumes_bit_identically(tmp_path: Path, layer1: str, cut: int) -> None:
+@pytest.mark.parametrize("sampler", ["auto", "collapsed", "partial", "blocked", "composed"])
+def test_a_chain_resumes_bit_identically(tmp_path: Path, sampler: str, cut: int) -> None:
     threads = (1, 2) if cut else (2, 1)
-    resumed_is_uninterrupted(zoo.pgbn([12, 8]), {"x": counts()}, layer1, cut, tmp_path, threads)
+    resumed_is_uninterrupted(zoo.pgbn([12, 8]), {"x": counts()}, sampler, cut, tmp_path, threads)
 
 
 def test_missing_cells_and_orders(tmp_path: Path) -> None:
@@ -67,7 +67,7 @@ def test_missing_cells_and_orders(tmp_path: Path) -> None:
 def test_looking_does_not_matter(tmp_path: Path) -> None:
     """Values that are drawn on demand, half of them looked at before saving."""
     chain, other = (
-        zoo.pgbn([6, 5]).chain({"x": counts()}, 1, layer1="collapsed").sweep(3) for _ in range(2)
+        zoo.pgbn([6, 5]).chain({"x": counts()}, 1, sampler="collapsed").sweep(3) for _ in range(2)
     )
     chain.select(["phi1"])
     pgbn.save(chain, tmp_path)
@@ -79,7 +79,7 @@ def test_what_is_written() -> None:
     content, data = chain_content(chain), chain_data(chain)
     assert content.pop("network")["nodes"]
     assert content == {
-        "seed": 3, "number": 0, "sweeps": 2, "layer1": "collapsed", "shapes": {"x": [3, 4]},
+        "seed": 3, "number": 0, "sweeps": 2, "sampler": "collapsed", "shapes": {"x": [3, 4]},
     }  # fmt: skip
     assert {name: array.tolist() for name, array in data.items()} == {
         "x/indptr": [0, 2, 2, 4], "x/indices": [0, 2, 0, 1], "x/values": [1, 2, 3, 1],
@@ -89,17 +89,17 @@ def test_what_is_written() -> None:
 
 
 def test_general_rules_are_told_from_those_of_the_reference() -> None:
-    """What "auto" falls back on has fused tables, and layer1="composed" has none. In an older
+    """What "auto" falls back on has fused tables, and sampler="composed" has none. In an older
     file, "blocked" without a sampler means the general rules."""
     network = zoo.pgbn([3], link="bernoulli")
-    for layer1 in ("composed", "general"):
-        chain = network.chain({"x": X > 0}, layer1=layer1)
-        assert chain.layer1 == "composed"
-        assert chain_content(chain)["layer1"] == layer1
+    for sampler in ("composed", "general"):
+        chain = network.chain({"x": X > 0}, sampler=sampler)
+        assert chain.sampler == "composed"
+        assert chain_content(chain)["sampler"] == sampler
     chain.sweep(2)
     groups = {"data": chain_data(chain), "state": chain_state(chain)}
-    other = decode_chain({**chain_content(chain), "layer1": "blocked"}, groups.__getitem__)
-    assert (other.layer1, other.samplers) == ("composed", ())
+    other = decode_chain({**chain_content(chain), "sampler": "blocked"}, groups.__getitem__)
+    assert (other.sampler, other.samplers) == ("composed", ())
     assert np.array_equal(other.sweep().values["r"], chain.sweep().values["r"])
 
 
@@ -232,7 +232,7 @@ MOST = 4  # topics
 
 
 def new_chain(topics: int, start: Any = None) -> Any:
-    return zoo.pfa(topics).chain({"x": DATA}, seed=3, layer1="collapsed", threads=1, init=start)
+    return zoo.pfa(topics).chain({"x": DATA}, seed=3, sampler="collapsed", threads=1, init=start)
 
 
 class ChainLife(RuleBasedStateMachine):

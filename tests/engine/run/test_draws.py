@@ -52,4 +52,4 @@ def test_what_was_not_kept_or_held_is_named(documents, name: Any) -> None:
     with pytest.raises(pg.PgbnError, match=r"no draws of .* were kept"):
         draws[name]
     with pytest.raises(pg.PgbnError, match="has no given value"):
-        draws.held(name)
+        draws.given_value(name)

@@ -62,48 +62,48 @@ def x() -> Any:
     return np.random.default_rng(1).poisson(1.5, (6, 4))
 
 
-@pytest.mark.parametrize("layer1", ["partial", "blocked", "composed"])
-def test_a_given_node_keeps_its_value_and_has_no_step(x: Any, layer1: str) -> None:
-    chain = PFA.chain({"x": x}, given={"phi1": PHI}, layer1=layer1).sweep(3)
-    assert chain.layer1 == layer1
+@pytest.mark.parametrize("sampler", ["partial", "blocked", "composed"])
+def test_a_given_node_keeps_its_value_and_has_no_step(x: Any, sampler: str) -> None:
+    chain = PFA.chain({"x": x}, given={"phi1": PHI}, sampler=sampler).sweep(3)
+    assert chain.sampler == sampler
     assert np.array_equal(chain.values["phi1"], PHI)
     assert "phi1" not in chain.schedule.names
-    assert chain.network.held == ("phi1",)
+    assert chain.network.given == ("phi1",)
     assert "phi1" not in chain.counts
 
 
 def test_what_is_given_is_shown(x: Any) -> None:
-    held = PFA.holding("phi1")
+    held = PFA.with_given("phi1")
     assert str(held.schedule).startswith("Given: phi1\n")
     assert held.role("phi1") == "given"
     assert held.free == [name for name in PFA.latent if name != "phi1"]
     assert "given Dirichlet" in held.explain()
     assert "given Dirichlet" not in PFA.explain()
     again = pg.Network.from_json(held.to_json())
-    assert again.held == held.held
+    assert again.given == held.given
     assert str(again.schedule) == str(held.schedule)
-    assert "held" not in PFA.to_json()
-    ordered = PFA.with_order(PFA.schedule.names).holding("phi1")
+    assert "given" not in PFA.to_json()
+    ordered = PFA.with_order(PFA.schedule.names).with_given("phi1")
     assert ordered.order == tuple(name for name in PFA.schedule.names if name != "phi1")
 
 
 def test_topics_that_are_given_are_never_collapsed(x: Any) -> None:
-    assert PFA.chain({"x": x}, given={"phi1": PHI}).layer1 == "partial"
+    assert PFA.chain({"x": x}, given={"phi1": PHI}).sampler == "partial"
     with pytest.raises(StaleReadError, match=r"integrates phi1 out, but phi1 is given"):
-        PFA.chain({"x": x}, given={"phi1": PHI}, layer1="collapsed")
+        PFA.chain({"x": x}, given={"phi1": PHI}, sampler="collapsed")
 
 
-@pytest.mark.parametrize("layer1", ["partial", "blocked", "composed"])
-def test_draws_are_taken_one_after_another(x: Any, layer1: str) -> None:
-    chain = PFA.chain({"x": x}, given={"phi1": DRAWS}, layer1=layer1)
+@pytest.mark.parametrize("sampler", ["partial", "blocked", "composed"])
+def test_draws_are_taken_one_after_another(x: Any, sampler: str) -> None:
+    chain = PFA.chain({"x": x}, given={"phi1": DRAWS}, sampler=sampler)
     assert np.array_equal(chain.values["phi1"], PHI)
     for sweep in range(1, 6):
         chain.sweep()
         assert np.array_equal(chain.values["phi1"], DRAWS[(sweep - 1) % 3])
-    first = PFA.chain({"x": x}, given={"phi1": DRAWS[:2]}, layer1=layer1).sweep(2)
-    other = PFA.chain({"x": x}, given={"phi1": np.stack([PHI, PHI])}, layer1=layer1).sweep(2)
+    first = PFA.chain({"x": x}, given={"phi1": DRAWS[:2]}, sampler=sampler).sweep(2)
+    other = PFA.chain({"x": x}, given={"phi1": np.stack([PHI, PHI])}, sampler=sampler).sweep(2)
     assert not np.array_equal(first.values["theta1"], other.values["theta1"])
-    single = PFA.chain({"x": x}, given={"phi1": PHI}, layer1=layer1).sweep(2)
+    single = PFA.chain({"x": x}, given={"phi1": PHI}, sampler=sampler).sweep(2)
     assert np.array_equal(single.values["theta1"], other.values["theta1"])
 
 
@@ -113,7 +113,7 @@ def test_sampling_keeps_what_is_free_unless_asked(x: Any) -> None:
     assert draws.attributes["given"] == ["phi1"]
     both = PFA.sample({"x": x}, 2, 4, given={"phi1": DRAWS}, progress=False, keep=["phi1", "r"])
     assert np.array_equal(both["phi1"][0], DRAWS[[2, 0, 1, 2]])
-    again = PFA.holding("phi1").sample({"x": x}, 2, 4, given=both, progress=False)
+    again = PFA.with_given("phi1").sample({"x": x}, 2, 4, given=both, progress=False)
     assert list(again) == list(draws)
 
 
@@ -152,14 +152,14 @@ def test_draws_know_what_was_given(x: Any, tmp_path: Any) -> None:
                            save=tmp_path / str(len(given["phi1"])))  # fmt: skip
         draws.save(tmp_path / f"copy{len(given['phi1'])}")
         for other in (saved, pg.load(tmp_path / f"copy{len(given['phi1'])}")):
-            assert np.array_equal(other.held("phi1"), draws.held("phi1"))
+            assert np.array_equal(other.given_value("phi1"), draws.given_value("phi1"))
             assert np.array_equal(other.predict("x"), draws.predict("x"))
             one, two = (
-                net.infer({"x": x[:5]}, each, burn_in=2, samples=8) for each in (other, draws)
+                net.infer({"x": x[:5]}, each, burn_in=2, draws=8) for each in (other, draws)
             )
             np.testing.assert_array_equal(one["theta1"], two["theta1"])
     which = [(2 + 2 * (draw + 1) - 1) % 3 for draw in range(4)]
-    np.testing.assert_array_equal(draws.held("phi1")[1], topics["phi1"][0, which])
+    np.testing.assert_array_equal(draws.given_value("phi1")[1], topics["phi1"][0, which])
 
 
 @pytest.mark.parametrize("case", NOT_GIVEN)
@@ -173,9 +173,9 @@ def test_what_cannot_be_given_is_refused_at_once(x: Any, case: str) -> None:
 
 def test_values_are_needed_for_all_that_is_held(x: Any) -> None:
     with pytest.raises(DataError, match="no value of 'phi1'"):
-        PFA.holding("phi1").chain({"x": x})
+        PFA.with_given("phi1").chain({"x": x})
     with pytest.raises(DataError, match="no value of 'phi1'"):
-        PFA.holding("phi1").generate()
+        PFA.with_given("phi1").generate()
     with pytest.raises(DataError, match="'phi1' is given"):
         PFA.chain({"x": x}, given={"phi1": PHI}, init={"phi1": PHI})
     with pytest.raises(DataError, match="leave nothing to draw"):
@@ -188,9 +188,9 @@ def test_a_concentration_of_a_given_dirichlet_is_refused() -> None:
     theta = pg.Gamma("theta", 1.0, 1.0, dims=("doc", "topic"))
     net = pg.Network(pg.Poisson("x", phi @ theta, dims=("doc", "term")), sizes={"topic": 2})
     with pytest.raises(MissingRuleError, match=r"eta \(Gamma\) stands in its concentration"):
-        net.holding("phi")
-    assert net.holding("phi", above=False).left_out == ("eta",)
-    assert set(net.holding("phi", "eta").free) == {"theta"}
+        net.with_given("phi")
+    assert net.with_given("phi", above=False).left_out == ("eta",)
+    assert set(net.with_given("phi", "eta").free) == {"theta"}
 
 
 def test_generated_draws_have_the_dims_of_those_given() -> None:
@@ -232,17 +232,17 @@ LAWS: dict[str, tuple[Any, tuple[str, ...], str]] = {
 
 @pytest.mark.parametrize("case", LAWS)
 def test_geweke_with_held_nodes(case: str) -> None:
-    make, names, layer1 = LAWS[case]
-    network = make().holding(*names)
+    make, names, sampler = LAWS[case]
+    network = make().with_given(*names)
     sizes = {dim: SIZES[dim] for dim in SIZES if dim in network.dims}
-    result = geweke(network, sizes, 4000, 6, layer1=layer1, threads=1)
+    result = geweke(network, sizes, 4000, 6, sampler=sampler, threads=1)
     assert result.worst < 4, result
     assert all(result.z[name] == 0 for name in result.z if name.rstrip("²") in names)
 
 
 def test_geweke_with_a_fixed_value() -> None:
     sizes, given = {"doc": 2}, {"phi1": PHI}
-    result = geweke(zoo.pfa(2, 0.5, **LIGHT), sizes, 4000, 6, layer1="partial", given=given)
+    result = geweke(zoo.pfa(2, 0.5, **LIGHT), sizes, 4000, 6, sampler="partial", given=given)
     assert result.worst < 4, result
     with pytest.raises(DataError, match="c has a posterior then"):
         geweke(rates(), SMALL, 10, given={"theta": np.ones((2, 2))})
@@ -257,5 +257,5 @@ def test_geweke_sees_topics_that_are_integrated_out(monkeypatch: Any) -> None:
     monkeypatch.setattr(Schedule, "__init__", unchecked)
     given = {"phi1": np.array([[0.94, 0.02, 0.02, 0.02], [0.02, 0.32, 0.33, 0.33]])}
     network = zoo.pfa(2, 0.1, **LIGHT)
-    result = geweke(network, {"doc": 6}, 15_000, 8, layer1="collapsed", given=given)
+    result = geweke(network, {"doc": 6}, 15_000, 8, sampler="collapsed", given=given)
     assert result.worst > 5, result

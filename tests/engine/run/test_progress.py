@@ -87,7 +87,7 @@ def test_terminal(monkeypatch: pytest.MonkeyPatch, rich: bool) -> None:
     monkeypatch.setenv("COLUMNS", "200")
     if not rich:
         monkeypatch.setitem(sys.modules, "rich.console", None)
-    pgbn.train_layerwise(counts(), 6, 2, burn_in=4, collect=2, min_width=1)
+    pgbn.train_layerwise(counts(), 6, 2, burn_in=4, sweeps=2, min_width=1)
     shown = screen.getvalue()
     for part in ("preparing", "layer 2 collect 2/2", "widths 6-", "tokens/s", "log p -", "left"):
         assert part in shown, (part, shown)
@@ -130,7 +130,7 @@ def test_real_terminal(columns: int) -> None:
 
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
-    code = SCRIPT + "pgbn.train_layerwise(X, 6, 2, burn_in=20, collect=20, min_width=1)"
+    code = SCRIPT + "pgbn.train_layerwise(X, 6, 2, burn_in=20, sweeps=20, min_width=1)"
     environment = {**os.environ, "TERM": "xterm"}
     environment.pop("COLUMNS", None)
     process = subprocess.Popen(
@@ -270,7 +270,7 @@ def test_a_training_does_not_die_of_its_line(
     monkeypatch.setenv("TERM", "xterm")
     if not rich:
         monkeypatch.setitem(sys.modules, "rich.console", None)
-    settings = {"burn_in": 3, "collect": 2, "seed": 1}
+    settings = {"burn_in": 3, "sweeps": 2, "seed": 1}
     expected = pgbn.train_layerwise(counts(), 4, 1, **settings, progress=False)
     monkeypatch.setattr(sys, "stderr", unwritable(stream))
     found = pgbn.train_layerwise(counts(), 4, 1, **settings)

@@ -37,7 +37,7 @@ from tests.helpers.saved_kinds import read_body, sign
 from tests.helpers.small_data import X, counts
 from tests.helpers.small_networks import rates_of_documents
 
-NEVER, OFTEN = Timing(minutes=None), Timing(sweeps=1, share=1e9)
+NEVER, OFTEN = Timing(minutes=None), Timing(every=1, share=1e9)
 SHAPE: dict[str, Any] = {"burn_in": 3, "draws": 5, "thin": 2, "chains": 3, "seed": 4}
 
 
@@ -58,8 +58,8 @@ RATE = {"r": PFA["r"], "rate": PFA["phi1"] @ PFA["theta1"], "twice": PFA["r"] * 
         "sum": pgbn.Constant([1.0, 2.0, 0.5], dims="topic1") @ PFA["theta1"]}  # fmt: skip
 
 CASES: dict[str, tuple[Callable[[], pgbn.Network], Callable[[], Any], dict[str, Any]]] = {
-    "collapsed": (lambda: zoo.pgbn([4, 3]), counts, {"layer1": "collapsed"}),
-    "composed": (lambda: zoo.pfa(3), counts, {"layer1": "composed"}),
+    "collapsed": (lambda: zoo.pgbn([4, 3]), counts, {"sampler": "collapsed"}),
+    "composed": (lambda: zoo.pfa(3), counts, {"sampler": "composed"}),
     "some nodes": (lambda: zoo.lda(3), counts, {"keep": ["phi"]}),
     "missing cells": (lambda: zoo.pfa(3), masked, {"keep": ["x", "r"]}),
     "expressions": (lambda: PFA, counts, {"keep": RATE}),

@@ -13,15 +13,15 @@ X = np.random.default_rng(0).poisson(2.0, (6, 5))
 
 @pytest.fixture(scope="module")
 def chain() -> pg.Chain:
-    return pg.zoo.gated_pfa(3).chain({"x": X}, layer1="composed").sweep(2)
+    return pg.zoo.gated_pfa(3).chain({"x": X}, sampler="composed").sweep(2)
 
 
-@pytest.mark.parametrize("layer1", ["composed", "collapsed", "blocked"])
-def test_a_chain_continues_from_its_state(layer1: str) -> None:
+@pytest.mark.parametrize("sampler", ["composed", "collapsed", "blocked"])
+def test_a_chain_continues_from_its_state(sampler: str) -> None:
     """Lists of numbers will do; values that are drawn on demand may be missing."""
-    first, again = (pg.zoo.pfa(3).chain({"x": X}, layer1=layer1) for _ in range(2))
+    first, again = (pg.zoo.pfa(3).chain({"x": X}, sampler=sampler) for _ in range(2))
     state = first.sweep(2).state()
-    assert ("values/theta1" in state) == (layer1 != "collapsed")
+    assert ("values/theta1" in state) == (sampler != "collapsed")
     again.restore({p: v if "sampler" in p else v.tolist() for p, v in state.items()}, 2)
     assert equal_arrays(first.values, again.values)
     assert equal_arrays(first.sweep().values, again.sweep().values)
@@ -69,7 +69,7 @@ def test_a_state_is_a_dict(chain) -> None:
 
 
 def test_random_exposures_are_checked() -> None:
-    chain = pg.zoo.hdp_lda(3, total=3).chain({"x": X}, layer1="composed").sweep(2)
+    chain = pg.zoo.hdp_lda(3, total=3).chain({"x": X}, sampler="composed").sweep(2)
     good = chain.state()
     exposure = good["drawn/theta/concentration"]
     for bad, words in ((exposure[:, :, :1], "has 1 numbers"), (-exposure, "negative or NaN"),
@@ -78,19 +78,19 @@ def test_random_exposures_are_checked() -> None:
             chain.restore({**good, "drawn/theta/concentration": bad}, 2)
 
 
-@pytest.mark.parametrize("layer1", ["collapsed", "partial", "blocked"])
-def test_states_of_samplers_are_checked(layer1: str) -> None:
+@pytest.mark.parametrize("sampler", ["collapsed", "partial", "blocked"])
+def test_states_of_samplers_are_checked(sampler: str) -> None:
     """Kernels index with labels: no state may lead them astray."""
-    chain = pg.zoo.pgbn([6]).chain({"x": X}, 1, layer1=layer1).sweep(2)
+    chain = pg.zoo.pgbn([6]).chain({"x": X}, 1, sampler=sampler).sweep(2)
     good = chain.state()
     for name, array in good.items():
         if name.startswith("sampler/") and name != "sampler/key":
-            beyond = array + 2**15 if layer1 != "blocked" else array[None]
+            beyond = array + 2**15 if sampler != "blocked" else array[None]
             negative = -1 - array.astype(int)
             for bad in (beyond, array[:-1], negative, array.astype(float)):
                 with pytest.raises(pg.DataError):
                     chain.restore({**good, name: bad}, 2)
-    if layer1 == "collapsed":
+    if sampler == "collapsed":
         shuffled = np.roll(good["sampler/topics_of_words"], 1)
         with pytest.raises(pg.DataError, match="contradicts"):
             chain.restore({**good, "sampler/topics_of_words": shuffled}, 2)

@@ -52,15 +52,15 @@ def spread_out(chain: pgbn.Chain) -> list[str]:
 
 @pytest.fixture(scope="module", params=list(CASES))
 def threads(request: Any) -> tuple[Any, ...]:
-    network, layer1, data = CASES[request.param]
-    chain = network.chain(data, layer1=layer1, threads=2).sweep(3)
-    return network, layer1, data, everything(chain), chain.log_joint()
+    network, sampler, data = CASES[request.param]
+    chain = network.chain(data, sampler=sampler, threads=2).sweep(3)
+    return network, sampler, data, everything(chain), chain.log_joint()
 
 
 @pytest.mark.parametrize("workers", [1, 2, 3])
 def test_the_bits_are_those_of_threads(threads: tuple[Any, ...], workers: int) -> None:
-    network, layer1, data, expected, log_joint = threads
-    chain = network.chain(data, layer1=layer1, executor=Spread(workers)).sweep(3)
+    network, sampler, data, expected, log_joint = threads
+    chain = network.chain(data, sampler=sampler, executor=Spread(workers)).sweep(3)
     shards = chain.program.shards
     assert shards is not None
     assert len(shards.edges) == workers
@@ -71,11 +71,11 @@ def test_the_bits_are_those_of_threads(threads: tuple[Any, ...], workers: int) -
 
 @pytest.mark.parametrize("commit", [1, 3])
 def test_workers_that_are_lost_are_replaced(threads: tuple[Any, ...], commit: int) -> None:
-    network, layer1, data, expected, _ = threads
+    network, sampler, data, expected, _ = threads
     lost = 0
     for seed in range(3):
         executor = Spread(3, loses=0.015, commit=commit, seed=seed)
-        chain = network.chain(data, layer1=layer1, executor=executor).sweep(3)
+        chain = network.chain(data, sampler=sampler, executor=executor).sweep(3)
         assert_same(everything(chain), expected)
         lost += executor.here.lost
     assert lost > 0
@@ -83,8 +83,8 @@ def test_workers_that_are_lost_are_replaced(threads: tuple[Any, ...], commit: in
 
 def test_what_is_shared_is_drawn_by_the_driver_and_the_rest_by_workers() -> None:
     """Rows stay with the workers."""
-    network, layer1, data = CASES["partial"]
-    chain = network.chain(data, layer1=layer1, executor=Spread(2)).sweep(2)
+    network, sampler, data = CASES["partial"]
+    chain = network.chain(data, sampler=sampler, executor=Spread(2)).sweep(2)
     assert spread_out(chain) == [
         "counts(x)", "counts(theta1)", "counts(theta2)", "counts(theta3)", "c4", "c3", "p2",
         "theta3", "theta2",
@@ -97,17 +97,17 @@ def test_what_is_shared_is_drawn_by_the_driver_and_the_rest_by_workers() -> None
 
 
 def test_a_state_goes_from_one_executor_to_another() -> None:
-    network, layer1, data = CASES["blocked"]
-    begun = network.chain(data, layer1=layer1, threads=1).sweep(2)
-    chain = network.chain(data, layer1=layer1, executor=Spread(3)).restore(begun.state(), 2)
-    again = network.chain(data, layer1=layer1, threads=1).restore(chain.sweep(1).state(), 3)
+    network, sampler, data = CASES["blocked"]
+    begun = network.chain(data, sampler=sampler, threads=1).sweep(2)
+    chain = network.chain(data, sampler=sampler, executor=Spread(3)).restore(begun.state(), 2)
+    again = network.chain(data, sampler=sampler, threads=1).restore(chain.sweep(1).state(), 3)
     assert_same(everything(again.sweep(1)), everything(begun.sweep(2)))
     assert_same(everything(chain.sweep(1)), everything(begun))
 
 
 def test_a_wrong_state_is_refused() -> None:
-    network, layer1, data = CASES["partial"]
-    chain = network.chain(data, layer1=layer1, executor=Spread(2))
+    network, sampler, data = CASES["partial"]
+    chain = network.chain(data, sampler=sampler, executor=Spread(2))
     state = chain.state()
     for labels in (state["sampler/labels"][:-1], np.full_like(state["sampler/labels"], 99)):
         with pytest.raises(pgbn.DataError, match="labels"):
@@ -115,9 +115,9 @@ def test_a_wrong_state_is_refused() -> None:
 
 
 def test_a_chain_goes_on_in_another_order() -> None:
-    network, layer1, data = CASES["partial"]
-    chain = network.chain(data, layer1=layer1, executor=Spread(2)).sweep(1)
-    other = network.chain(data, layer1=layer1, threads=1).sweep(1)
+    network, sampler, data = CASES["partial"]
+    chain = network.chain(data, sampler=sampler, executor=Spread(2)).sweep(1)
+    other = network.chain(data, sampler=sampler, threads=1).sweep(1)
     for each in (chain, other):
         each.follow(each.schedule)
     assert_same(everything(chain.sweep(1)), everything(other.sweep(1)))
@@ -127,8 +127,8 @@ def test_given_values_change_with_the_sweeps() -> None:
     network, _, data = CASES["partial"]
     phi = np.random.default_rng(0).dirichlet(np.ones(40), (2, 12))
     given = {"phi1": phi}
-    chain = network.chain(data, layer1="partial", given=given, executor=Spread(2)).sweep(3)
-    other = network.chain(data, layer1="partial", given=given, threads=1).sweep(3)
+    chain = network.chain(data, sampler="partial", given=given, executor=Spread(2)).sweep(3)
+    other = network.chain(data, sampler="partial", given=given, threads=1).sweep(3)
     assert_same(everything(chain), everything(other))
 
 
@@ -143,31 +143,31 @@ def test_missing_cells_are_imputed_by_the_workers() -> None:
 
 def test_collapsed_is_refused_and_partial_named() -> None:
     network, _, data = CASES["partial"]
-    for layer1 in ("collapsed", "auto"):
-        with pytest.raises(pgbn.NetworkError, match=r"'collapsed'.*use layer1='partial'"):
-            network.chain(data, layer1=layer1, executor=Spread(2))
+    for sampler in ("collapsed", "auto"):
+        with pytest.raises(pgbn.NetworkError, match=r"'collapsed'.*use sampler='partial'"):
+            network.chain(data, sampler=sampler, executor=Spread(2))
 
 
-@pytest.mark.parametrize("layer1", ["auto", "partial"])
-def test_rows_that_share_scores_are_refused_and_the_rules_named(layer1: str) -> None:
+@pytest.mark.parametrize("sampler", ["auto", "partial"])
+def test_rows_that_share_scores_are_refused_and_the_rules_named(sampler: str) -> None:
     network, _, data = CASES["author_topic"]
-    with pytest.raises(pgbn.NetworkError, match=r"share theta.*use layer1='general'"):
-        network.chain(data, layer1=layer1, executor=Spread(2))
+    with pytest.raises(pgbn.NetworkError, match=r"share theta.*use sampler='general'"):
+        network.chain(data, sampler=sampler, executor=Spread(2))
 
 
 def test_rows_that_are_appended_go_to_the_workers() -> None:
-    network, layer1, data = CASES["partial"]
-    chains = [network.chain(data, layer1=layer1, threads=1).sweep(1),
-              network.chain(data, layer1=layer1, executor=Spread(2)).sweep(1)]  # fmt: skip
+    network, sampler, data = CASES["partial"]
+    chains = [network.chain(data, sampler=sampler, threads=1).sweep(1),
+              network.chain(data, sampler=sampler, executor=Spread(2)).sweep(1)]  # fmt: skip
     one, other = (chain.append({"x": X[:50]}).sweep(1) for chain in chains)
     assert other.program.shards is not None
     assert_same(everything(one), everything(other))
 
 
 def test_a_worker_that_is_lost_again_and_again_is_named() -> None:
-    network, layer1, data = CASES["partial"]
+    network, sampler, data = CASES["partial"]
     with pytest.raises(pgbn.PgbnError, match=r"worker [01].*lost 3 times at one step"):
-        network.chain(data, layer1=layer1, executor=Spread(2, loses=1.0))
+        network.chain(data, sampler=sampler, executor=Spread(2, loses=1.0))
 
 
 @pytest.mark.long
@@ -175,9 +175,9 @@ def test_a_worker_that_is_lost_again_and_again_is_named() -> None:
 def test_every_model_of_the_zoo(name: str) -> None:
     network = large_zoo()[name]
     data = data_for(network, {**LARGE_SIZES, "doc": ROWS})
-    for layer1 in ("blocked", "composed"):
-        chain = network.chain(data, layer1=layer1, executor=Spread(3)).sweep(2)
-        other = network.chain(data, layer1=layer1, threads=1).sweep(2)
+    for sampler in ("blocked", "composed"):
+        chain = network.chain(data, sampler=sampler, executor=Spread(3)).sweep(2)
+        other = network.chain(data, sampler=sampler, threads=1).sweep(2)
         assert_same(everything(chain), everything(other))
 
 
@@ -197,12 +197,12 @@ def stop(event: Any) -> None:
 
 @pytest.mark.parametrize("name", list(CASES))
 def test_a_checkpoint_in_parts_goes_on_anywhere(name: str, tmp_path: Path) -> None:
-    network, layer1, data = CASES[name]
+    network, sampler, data = CASES[name]
     wanted = {"keep": network.latent}
-    whole = network.sample(data, layer1=layer1, threads=1, **(OPTIONS | wanted))
+    whole = network.sample(data, sampler=sampler, threads=1, **(OPTIONS | wanted))
     for place, executor in (("threads", None), ("workers", Spread(3))):
         with pytest.raises(Stopped):
-            network.sample(data, layer1=layer1, executor=Spread(2), callback=stop, minutes=0,
+            network.sample(data, sampler=sampler, executor=Spread(2), callback=stop, minutes=0,
                            save=tmp_path / place, **(OPTIONS | wanted))  # fmt: skip
         parts = read_manifest(tmp_path / place)["parts"]
         assert len(parts["state/0"]["files"]) == 2
@@ -212,8 +212,8 @@ def test_a_checkpoint_in_parts_goes_on_anywhere(name: str, tmp_path: Path) -> No
 
 
 def test_the_driver_gathers_no_rows(tmp_path: Path) -> None:
-    network, layer1, data = CASES["partial"]
-    chain = network.chain(data, layer1=layer1, executor=Spread(2)).sweep(2)
+    network, sampler, data = CASES["partial"]
+    chain = network.chain(data, sampler=sampler, executor=Spread(2)).sweep(2)
     shards = chain.program.shards
     assert shards is not None
     before = [dict(table.data) for table in shards.tables.values()]
@@ -226,12 +226,12 @@ def test_the_driver_gathers_no_rows(tmp_path: Path) -> None:
 
 
 def test_workers_may_be_lost_while_they_write(tmp_path: Path) -> None:
-    network, layer1, data = CASES["partial"]
-    chain = network.chain(data, layer1=layer1, threads=1).sweep(3)
+    network, sampler, data = CASES["partial"]
+    chain = network.chain(data, sampler=sampler, threads=1).sweep(3)
     lost = 0
     for seed in range(5):
         executor = Spread(3, seed=seed)
-        spread = network.chain(data, layer1=layer1, executor=executor).sweep(3)
+        spread = network.chain(data, sampler=sampler, executor=executor).sweep(3)
         executor.here.loses, executor.here.random = 0.08, random.Random(seed)
         pgbn.save(spread, tmp_path / "chain")
         lost += executor.here.lost
@@ -245,12 +245,12 @@ def test_a_folder_that_a_worker_does_not_see(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Workers of another machine: the driver gathers the rows, and says so once."""
-    network, layer1, data = CASES["partial"]
+    network, sampler, data = CASES["partial"]
     write = worker.write_part
     monkeypatch.setattr(
         worker, "write_part", lambda probe, *rest: None if rest[1][0] else write(probe, *rest)
     )
-    chain = network.chain(data, layer1=layer1, executor=Spread(2)).sweep(1)
+    chain = network.chain(data, sampler=sampler, executor=Spread(2)).sweep(1)
     with pytest.warns(pgbn.errors.PgbnWarning, match=r"worker 1 of .* a folder that all machines"):
         pgbn.save(chain, tmp_path / "chain")
     pgbn.save(chain, tmp_path / "chain")  # warnings are errors in tests
@@ -261,9 +261,9 @@ def test_a_folder_that_a_worker_does_not_see(
 
 
 def test_a_damaged_part_is_named(tmp_path: Path) -> None:
-    network, layer1, data = CASES["partial"]
+    network, sampler, data = CASES["partial"]
     with pytest.raises(Stopped):
-        network.sample(data, layer1=layer1, executor=Spread(2), callback=stop, minutes=0,
+        network.sample(data, sampler=sampler, executor=Spread(2), callback=stop, minutes=0,
                        save=tmp_path / "run", **OPTIONS)  # fmt: skip
     name = read_manifest(tmp_path / "run")["parts"]["state/0"]["files"][1]
     data = bytearray((tmp_path / "run" / name).read_bytes())
@@ -274,14 +274,14 @@ def test_a_damaged_part_is_named(tmp_path: Path) -> None:
 
 
 def test_a_training_is_checkpointed_in_parts(tmp_path: Path) -> None:
-    options: dict[str, Any] = {"burn_in": 2, "collect": 2, "layer1": "partial", "progress": False}
+    options: dict[str, Any] = {"burn_in": 2, "sweeps": 2, "sampler": "partial", "progress": False}
 
     def stop_training(event: Any) -> None:
         if event.depth == 2 and event.phase == "collect":
             raise Stopped
 
     with pytest.raises(Stopped):
-        pgbn.checkpoint.train(X, tmp_path / "model", 8, 2, executor=Spread(2), sweeps=1, share=2.0,
+        pgbn.checkpoint.train(X, tmp_path / "model", 8, 2, executor=Spread(2), every=1, share=2.0,
                               callback=stop_training, **options)  # fmt: skip
     assert len(read_manifest(tmp_path / "model")["parts"]["state"]["files"]) == 2
     found = pgbn.resume(tmp_path / "model", threads=1, progress=False).deepest

@@ -21,11 +21,11 @@ from pgbn.engine.steps.gamma_layers import (
 )
 
 
-@pytest.mark.parametrize("layer1", ["auto", "blocked"])
-def test_a_single_gamma_may_have_a_sum_as_its_shape(layer1: str) -> None:
+@pytest.mark.parametrize("sampler", ["auto", "blocked"])
+def test_a_single_gamma_may_have_a_sum_as_its_shape(sampler: str) -> None:
     w, u = (pg.Gamma(name, 2, 2, dims="k") for name in "wu")
     network = pg.Network(pg.Poisson("x", pg.Gamma("s", w @ u, 1.0), dims="d"), sizes={"k": 2})
-    chains = [network.chain({"x": [1, 2]}, layer1=each).sweep(3) for each in (layer1, "composed")]
+    chains = [network.chain({"x": [1, 2]}, sampler=each).sweep(3) for each in (sampler, "composed")]
     assert chains[0].values["s"] == chains[1].values["s"]
 
 
@@ -40,13 +40,13 @@ def test_a_subclass_with_its_own_law_is_left_alone() -> None:
     assert not draws_as(network.wiring, own, pg.Gamma)
 
 
-@pytest.mark.parametrize("layer1", ["collapsed", "blocked"])
-def test_vague_rates_of_empty_documents_do_not_overflow(layer1):
+@pytest.mark.parametrize("sampler", ["collapsed", "blocked"])
+def test_vague_rates_of_empty_documents_do_not_overflow(sampler):
     """Gam(0.01, 0.01) draws rates such as 1e-200: shapes and exposures leave single precision."""
     x = np.zeros((200, 3), int)
     x[0] = [3, 2, 1]
     network = zoo.pgbn([2, 2, 2, 2], c_prior=(0.01, 0.01))
-    values = network.chain({"x": x}, seed=0, layer1=layer1).sweep(60).values
+    values = network.chain({"x": x}, seed=0, sampler=sampler).sweep(60).values
     assert all(np.isfinite(value).all() for value in values.values())
     assert max(value.max() for value in values.values()) > 1e38
 
@@ -63,7 +63,7 @@ def layers(shape: Any, rate: Any = 1.0) -> pg.Network:
 def program_of(network: pg.Network) -> Program:
     sizes = {dim: 2 if dim == "above" else 3 for dim in network.dims}
     network = network.with_sizes(**sizes)
-    return network.chain({"x": network.generate(1)["x"]}, layer1="blocked").program
+    return network.chain({"x": network.generate(1)["x"]}, sampler="blocked").program
 
 
 PHI = pg.Dirichlet("phi", 1, over="topic", dims="above")

@@ -16,7 +16,7 @@ REPEATS = 600
 
 def chain_of(threads: int = 1) -> Chain:
     data = {"x": authors().generate(seed=2)["x"] + 2}
-    return Chain.of_data(authors(), data, 0, threads=threads, layer1="general")
+    return Chain.of_data(authors(), data, 0, threads=threads, sampler="general")
 
 
 def alike(name: str) -> bool:

@@ -60,7 +60,7 @@ def _tables(stream: Stream, value: Array, r: Array) -> Array:
 pgbn.evidence_rule(
     NegativeBinomial,
     "p",
-    relation="held",
+    relation="given",
     kind="probability",
     count="value",
     exposure="r",
@@ -110,7 +110,7 @@ class Switch(pgbn.Latent):
 pgbn.evidence_rule(
     Switch,
     "probability",
-    relation="held",
+    relation="given",
     kind="probability",
     exposure=lambda value, low: 1.0 * (value == low),
     equation=r"\pi^{1(v=h)}(1-\pi)^{1(v=l)}",

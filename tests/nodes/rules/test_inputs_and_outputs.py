@@ -90,33 +90,33 @@ NORMAL = {"value": np.array([-1.0, 2.0]), "mean": 0.5, "precision": 4.0}
 LOGS = {"value": np.exp(np.array([-1.0, 2.0])), "mean": 0.5, "precision": 4.0}
 EVIDENCE: dict[tuple[str, str, str], Told] = {
     ("Bernoulli", "probability", "probability"): Told(
-        "held", {"value": np.array([0.0, 1.0])}, [0, 1], [1, 0]
+        "given", {"value": np.array([0.0, 1.0])}, [0, 1], [1, 0]
     ),
-    ("BernoulliPoisson", "rate", "poisson"): Told("held", {"count": NUMBERS}, NUMBERS, 1.0),
-    ("Categorical", "probability", "poisson"): Told("held", {"value": NUMBERS}, NUMBERS, 0.0),
+    ("BernoulliPoisson", "rate", "poisson"): Told("given", {"count": NUMBERS}, NUMBERS, 1.0),
+    ("Categorical", "probability", "poisson"): Told("given", {"value": NUMBERS}, NUMBERS, 0.0),
     ("Gamma", "shape", "poisson"): Told(
         "collapsed",
         {"count": np.full(SHAPE, 3), "shape": np.full((1, 1, 1, 1), 0.5), "exposure": 3.0, "rate": 2.0},
         Law(tables(3, 0.5)),
         np.log(2.5),
     ),
-    ("Gamma", "rate", "poisson"): Told("held", {"shape": 2.0, "value": NUMBERS}, 2.0, NUMBERS),
+    ("Gamma", "rate", "poisson"): Told("given", {"shape": 2.0, "value": NUMBERS}, 2.0, NUMBERS),
     ("Gamma", "rate", "odds"): Told("collapsed", {"count": NUMBERS, "shape": 2.0}, NUMBERS, 2.0),
-    ("HiddenPoisson", "rate", "poisson"): Told("held", {"value": NUMBERS}, NUMBERS, 1.0),
-    ("Normal", "mean", "quadratic"): Told("held", NORMAL, [-4.0, 8.0], 4.0),
-    ("Normal", "precision", "poisson"): Told("held", NORMAL, [0.5, 0.5], [1.125, 1.125]),
-    ("LogNormal", "mean", "quadratic"): Told("held", LOGS, [-4.0, 8.0], 4.0),
-    ("LogNormal", "precision", "poisson"): Told("held", LOGS, [0.5, 0.5], [1.125, 1.125]),
-    ("ObservedNormal", "mean", "quadratic"): Told("held", NORMAL, [-4.0, 8.0], 4.0),
-    ("ObservedNormal", "precision", "poisson"): Told("held", NORMAL, [0.5, 0.5], [1.125, 1.125]),
-    ("Poisson", "rate", "poisson"): Told("held", {"count": NUMBERS}, NUMBERS, 1.0),
-    ("Multinomial", "probability", "poisson"): Told("held", {"count": NUMBERS}, NUMBERS, 0.0),
-    ("PoissonGamma", "rate", "poisson"): Told("held", {"count": NUMBERS}, NUMBERS, 1.0),
+    ("HiddenPoisson", "rate", "poisson"): Told("given", {"value": NUMBERS}, NUMBERS, 1.0),
+    ("Normal", "mean", "quadratic"): Told("given", NORMAL, [-4.0, 8.0], 4.0),
+    ("Normal", "precision", "poisson"): Told("given", NORMAL, [0.5, 0.5], [1.125, 1.125]),
+    ("LogNormal", "mean", "quadratic"): Told("given", LOGS, [-4.0, 8.0], 4.0),
+    ("LogNormal", "precision", "poisson"): Told("given", LOGS, [0.5, 0.5], [1.125, 1.125]),
+    ("ObservedNormal", "mean", "quadratic"): Told("given", NORMAL, [-4.0, 8.0], 4.0),
+    ("ObservedNormal", "precision", "poisson"): Told("given", NORMAL, [0.5, 0.5], [1.125, 1.125]),
+    ("Poisson", "rate", "poisson"): Told("given", {"count": NUMBERS}, NUMBERS, 1.0),
+    ("Multinomial", "probability", "poisson"): Told("given", {"count": NUMBERS}, NUMBERS, 0.0),
+    ("PoissonGamma", "rate", "poisson"): Told("given", {"count": NUMBERS}, NUMBERS, 1.0),
     ("PoissonGamma", "noise", "poisson"): Told(
-        "held", {"count": NUMBERS, "value": np.array([0.0, 0.3, 2.0])}, NUMBERS, [0.0, 0.3, 2.0]
+        "given", {"count": NUMBERS, "value": np.array([0.0, 0.3, 2.0])}, NUMBERS, [0.0, 0.3, 2.0]
     ),
     ("RandomisedGamma", "rate", "poisson"): Told(
-        "held",
+        "given",
         {"value": np.full(SHAPE, 1.7), "rate": 3.0, "noise": 2.0, "offset": 0.7},
         Law(bessel(-0.3, 1.7 * 3.0 * 2.0)),
         1.0,

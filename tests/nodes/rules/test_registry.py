@@ -18,13 +18,13 @@ def test_rules_are_checked_when_they_are_declared() -> None:
     rule = pgbn.evidence_rule
     with pytest.raises(pgbn.NetworkError, match="has no slot 'shape'; it has"):
         rule(Layer, "shape", count="value", exposure=1.0)
-    with pytest.raises(pgbn.NetworkError, match="must be 'collapsed' or 'held'"):
+    with pytest.raises(pgbn.NetworkError, match="must be 'collapsed' or 'given'"):
         rule(Layer, "level", relation="other", count="count", exposure=1.0)
     with pytest.raises(pgbn.NetworkError, match="give exposure="):
         rule(Layer, "level", count="count")
     with pytest.raises(pgbn.NetworkError, match="names 'weight'; it may read"):
         rule(Layer, "level", exposure=1.0)(lambda stream, weight: weight)
-    with pytest.raises(pgbn.NetworkError, match="relation='held'"):
+    with pytest.raises(pgbn.NetworkError, match="relation='given'"):
         rule(Layer, "level", count="value", exposure=1.0)
     with pytest.raises(pgbn.NetworkError, match="function of the stream"):
         rule(Layer, "level", drawn=lambda node: node.dims)(lambda count: count)

@@ -25,7 +25,7 @@ def test_a_whole_count_that_is_computed_is_kept_and_shared_out() -> None:
         def log_density(self, value: Array, **slots: Any) -> Array:
             return pgbn.Poisson("n", 1.0).log_density(value / 2, rate=slots["rate"])
 
-    options = {"relation": "held", "exposure": 1.0}
+    options = {"relation": "given", "exposure": 1.0}
     pgbn.evidence_rule(Pairs, "rate", integer=True, **options)(lambda value: value // 2)
     rate = pgbn.Gamma("a", 2, 1, dims="i") + pgbn.Gamma("b", 1, 1)
     net = pgbn.Network(Pairs("x", rate=rate, dims="i"))

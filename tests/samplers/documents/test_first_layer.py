@@ -60,7 +60,7 @@ def test_tokens_do_not_follow_the_first_label():
     x = np.repeat(np.array(counts) // copies, copies)[None]
     assert labelled(x, model) == [True]
     found = [
-        infer(model, x, burn_in=100, samples=100, seed=s).proportions["theta1"] for s in range(40)
+        infer(model, x, burn_in=100, draws=100, seed=s).proportions["theta1"] for s in range(40)
     ]
     assert np.mean(found, axis=0)[0, 0] == pytest.approx(expected, abs=0.1)
 
@@ -70,7 +70,7 @@ def test_no_batch_or_thread_changes_a_document_with_large_counts(depth):
     model = model_of(depth)
     x = np.array([[3, 0, 2, 1], *COUNTS, [0, 1, 0, 0], [5, 50_000, 7, 2**31 - 1]])
     assert labelled(x, model) == [True, False, False, True, False]
-    settings = {"burn_in": 5, "samples": 5, "seed": 2}
+    settings = {"burn_in": 5, "draws": 5, "seed": 2}
     whole = infer(model, x, threads=1, **settings)
     threaded = infer(model, x[::-1], threads=2, **settings)
     single = [infer(model, x[[row]], threads=1, **settings) for row in range(len(x))]
@@ -88,9 +88,9 @@ def test_documents_of_any_length_are_inferred_in_no_time(depth):
     model = model_of(depth)
     share = np.array([0.5, 0.3, 0.2])
     x = np.rint(4 * 10**9 * (share @ model.phi[0])).astype(np.int64)[None]
-    infer(model, x, burn_in=1, samples=1)
+    infer(model, x, burn_in=1, draws=1)
     began = time.process_time()
-    found = infer(model, x, burn_in=1000, samples=100, threads=1)
+    found = infer(model, x, burn_in=1000, draws=100, threads=1)
     assert time.process_time() - began < 1.0
     np.testing.assert_allclose(found.proportions["theta1"][0], share, atol=1e-4)
     np.testing.assert_allclose(found["theta1"].sum(), x.sum(), rtol=1e-6)

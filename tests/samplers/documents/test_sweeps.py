@@ -27,7 +27,7 @@ from tests.helpers.documents import calibration, draw, model_of, quiet
 def test_posterior_moments_obey_the_law_of_total_expectation(link, widths, scale, documents):
     model = model_of(link, widths, scale=scale)
     joint = draw(model, documents, seed=len(widths))
-    found = quiet(model, joint["x"], burn_in=150, samples=200)
+    found = quiet(model, joint["x"], burn_in=150, draws=200)
     assert np.abs(calibration(model, joint, found)).max() < 4.0
 
 
@@ -35,7 +35,7 @@ def test_the_calibration_test_sees_a_wrong_prior():
     model = model_of()
     joint = draw(model, 1200, seed=3)
     wrong = TrainedNetwork.of_topics(model.phi, 1.15 * model.r, model.c, priors=model.priors)
-    found = quiet(wrong, joint["x"], burn_in=150, samples=200)
+    found = quiet(wrong, joint["x"], burn_in=150, draws=200)
     assert np.abs(calibration(wrong, joint, found)).max() > 5.0
 
 
@@ -43,7 +43,7 @@ def test_one_topic_is_known_exactly():
     """K = 1: θ | x ~ Gam(r + N, rate 1 + c), p | N ~ Beta(a0 + N, b0 + r): E θ = (r + N) E p."""
     model = TrainedNetwork.of_topics((np.full((1, 3), 1 / 3),), np.array([2.0]), np.ones(1),
                            priors=Priors(p=(3.0, 4.0)))  # fmt: skip
-    found = infer(model, np.array([[2, 0, 5]]), burn_in=0, samples=20_000)
+    found = infer(model, np.array([[2, 0, 5]]), burn_in=0, draws=20_000)
     n, r, a, b = 7, 2.0, 3.0 + 7, 4.0 + 2.0
     mean = (r + n) * a / (a + b)
     square = (r + n) * (r + n + 1) * a * (a + 1) / ((a + b) * (a + b + 1))
@@ -56,14 +56,14 @@ def test_one_topic_is_known_exactly():
 def test_topics_that_do_not_overlap_are_counted():
     phi = np.kron(np.eye(2), np.full((1, 3), 1 / 3))
     model = TrainedNetwork.of_topics((phi,), np.array([0.5, 1.5]), np.ones(1))
-    found = infer(model, np.array([[1, 0, 2, 0, 4, 0]]), burn_in=2, samples=3)
+    found = infer(model, np.array([[1, 0, 2, 0, 4, 0]]), burn_in=2, draws=3)
     np.testing.assert_allclose(found.proportions["theta1"], [[3.5 / 9, 5.5 / 9]])
 
 
 @pytest.mark.filterwarnings("ignore::pgbn.PgbnWarning")
 def test_without_any_units_the_shares_are_equal():
     model = TrainedNetwork.of_topics((np.full((2, 3), 1 / 3),), np.zeros(2), np.ones(1))
-    found = infer(model, np.zeros((1, 3), int), burn_in=0, samples=2)
+    found = infer(model, np.zeros((1, 3), int), burn_in=0, draws=2)
     np.testing.assert_allclose(found.proportions["theta1"], [[0.5, 0.5]])
 
 
@@ -74,7 +74,7 @@ def test_many_tables_are_shared_out() -> None:
     priors = Priors(p=(1e9, 1e9), c=(1e9, 1e10))  # the rates are known: 1 and 0.1
     phi = (np.ones((1, 1)), np.ones((2, 1)))
     model = TrainedNetwork.of_topics(phi, r, np.array([1.0, 0.1]), priors=priors)
-    found = infer(model, np.array([[x]]), burn_in=50, samples=2000, seed=1, threads=1)
+    found = infer(model, np.array([[x]]), burn_in=50, draws=2000, seed=1, threads=1)
     s = np.linspace(1.0, 2000.0, 20_000)
     weight = stats.gamma(r.sum(), scale=10.0).pdf(s) * stats.nbinom(s, 0.5).pmf(x)
     expected = (s * weight).sum() / weight.sum() * r / r.sum()
@@ -96,7 +96,7 @@ def apart_model(depth, rare, link="poisson", phi=APART):
 def test_tokens_are_in_the_topics_that_can_have_them(count):
     """However small r_k is: the proportions are (r_k + m_k) / (r_· + m_·)."""
     for rare in (1e-10, 1e-20, 1e-200, 0.0):
-        found = infer(apart_model(1, rare), [[0, 0, count, 1]], burn_in=2, samples=3)
+        found = infer(apart_model(1, rare), [[0, 0, count, 1]], burn_in=2, draws=3)
         expected = [1 / (count + 2), (count + 1) / (count + 2)]
         np.testing.assert_allclose(found.proportions["theta1"], [expected], rtol=1e-6)
 
@@ -104,7 +104,7 @@ def test_tokens_are_in_the_topics_that_can_have_them(count):
 def test_negligible_topics_count_where_the_others_have_less():
     """φ_wk r_k decides, though r_2 is below the rounding of r_·: 2e-30 against 1e-20 / 2."""
     phi = [[0.5, 0.5, 2e-30, 2e-30], [0.0, 0.0, 0.5, 0.5]]
-    found = infer(apart_model(1, 1e-20, phi=phi), [[0, 0, 3, 1]], burn_in=2, samples=3)
+    found = infer(apart_model(1, 1e-20, phi=phi), [[0, 0, 3, 1]], burn_in=2, draws=3)
     np.testing.assert_allclose(found.proportions["theta1"], [[0.2, 0.8]], rtol=1e-6)
 
 
@@ -112,9 +112,9 @@ def test_negligible_topics_count_where_the_others_have_less():
 @pytest.mark.parametrize("depth", [1, 2, 3])
 def test_a_rarer_topic_makes_no_difference_if_only_it_explains_the_data(depth, link):
     x = np.array([[0, 0, 1, 1]]) if link == "bernoulli" else np.array([[0, 0, 3, 1]])
-    expected = infer(apart_model(depth, 1e-10, link), x, burn_in=500, samples=20_000)
+    expected = infer(apart_model(depth, 1e-10, link), x, burn_in=500, draws=20_000)
     for rare in (1e-20, 0.0):
-        found = infer(apart_model(depth, rare, link), x, burn_in=500, samples=20_000, seed=1)
+        found = infer(apart_model(depth, rare, link), x, burn_in=500, draws=20_000, seed=1)
         for t in found.layers:
             np.testing.assert_allclose(
                 found.proportions[f"theta{t}"], expected.proportions[f"theta{t}"], atol=0.015
@@ -128,7 +128,7 @@ def test_topics_that_underflow_share_a_token_as_the_prior_says():
     upper = np.array([[1.0, 0, 0, 0], [0, 0.5, 0.5, 0], [0, 0, 0, 1]])
     model = TrainedNetwork.of_topics((phi, upper), np.array([1.0, 2e-25, 1e-25]), np.ones(2))
     shares = np.mean(
-        [infer(model, [[0, 1]], burn_in=3, samples=2, seed=seed).proportions["theta1"][0]
+        [infer(model, [[0, 1]], burn_in=3, draws=2, seed=seed).proportions["theta1"][0]
          for seed in range(400)], axis=0)  # fmt: skip
     first, second, third = 0.25 * 0.5 * 2, 0.5 * 0.5 * 2, 0.5 * 1
     ratio = np.array([first, second, third]) / (first + second + third)

@@ -56,7 +56,7 @@ def test_what_has_no_step_is_named() -> None:
 def test_counts_are_all_heard_and_shared_values_stay(link) -> None:
     network = pgbn.zoo.pgbn((4, 3), link=link)
     data = X if link == "poisson" else sp.csr_array((X > 0).astype(int))
-    first = network.chain({"x": data}, seed=1, layer1="blocked")
+    first = network.chain({"x": data}, seed=1, sampler="blocked")
     values = {name: np.array(first.values[name]) for name in ("phi1", "phi2", "r", "gamma0", "c0")}
     found = hear(network, find_roles(network, "doc"), {"x": data}, values, 5, (2, 3))
     count, _ = found.received["phi1"]
@@ -76,7 +76,7 @@ def test_counts_are_all_heard_and_shared_values_stay(link) -> None:
 def test_the_exposure_is_that_of_the_formula() -> None:
     """Of one layer, q = Σ_j ln(1 + 1/c_j), averaged over sweeps."""
     network = pgbn.zoo.pfa(3)
-    first = network.chain({"x": X}, seed=1, layer1="blocked")
+    first = network.chain({"x": X}, seed=1, sampler="blocked")
     values = {name: np.array(first.values[name]) for name in ("phi1", "r", "gamma0", "c0")}
     found = hear(network, find_roles(network, "doc"), {"x": X}, values, 5, (4, 1))
     rates = found.chain.values["p2"]
@@ -85,7 +85,7 @@ def test_the_exposure_is_that_of_the_formula() -> None:
 
 def test_layers_above_the_data_take_their_steps_as_often_as_there_are_layers() -> None:
     network = pgbn.zoo.pgbn((4, 3, 2))
-    first = network.chain({"x": X}, seed=1, layer1="partial")
+    first = network.chain({"x": X}, seed=1, sampler="partial")
     roles = find_roles(network, "doc")
     values = {name: np.array(first.values[name]) for name in roles.shared}
     found = hear(network, roles, {"x": X}, values, 5, (1, 1)).chain.schedule.names

@@ -27,8 +27,8 @@ RNG = np.random.default_rng(0)
 TOPICS = RNG.dirichlet(np.full(20, 0.1), 4)
 X, NEW = (RNG.poisson(30 * RNG.dirichlet(np.full(4, 0.2), rows) @ TOPICS) for rows in (120, 80))
 SHORT: dict[str, Any] = {
-    "batch_size": 16, "steps": 12, "collect": 6, "keep_draws": 2, "local_burn_in": 3,
-    "local_samples": 2, "progress": False, "show_every": 5,
+    "batch_size": 16, "steps": 12, "average": 6, "keep_draws": 2, "local_burn_in": 3,
+    "local_draws": 2, "progress": False, "show_every": 5,
 }  # fmt: skip
 
 
@@ -47,18 +47,18 @@ def same(one: pgbn.TrainedNetwork, other: pgbn.TrainedNetwork) -> None:
 
 def test_topics_are_found(tmp_path) -> None:
     """As good as those of Gibbs sampling, up to 3 %; and what the model can do."""
-    model = pgbn.train_minibatch(X, (6, 4), batch_size=30, steps=80, collect=30, keep_draws=10,
+    model = pgbn.train_minibatch(X, (6, 4), batch_size=30, steps=80, average=30, keep_draws=10,
                                  progress=False, held_out=NEW[:40], show_every=40)  # fmt: skip
-    gibbs = pgbn.train_layerwise(X, (6, 4), 2, burn_in=100, collect=30, keep_draws=10, min_width=1,
+    gibbs = pgbn.train_layerwise(X, (6, 4), 2, burn_in=100, sweeps=30, keep_draws=10, min_width=1,
                                  progress=False).deepest  # fmt: skip
-    best, found = (pgbn.completion_perplexity(each, NEW, burn_in=100, samples=100).perplexity()
+    best, found = (pgbn.completion_perplexity(each, NEW, burn_in=100, draws=100).perplexity()
                    for each in (gibbs, model))  # fmt: skip
     assert found < 1.03 * best
     assert model.widths == (6, 4)
     assert list(model.traces["sweep"]) == [40, 80]
     assert model.traces["perplexity"][1] < 20
     assert 0.5 < model.weights[0].sum() / X.sum() < 2
-    assert pgbn.infer(model, X[:3], burn_in=5, samples=5).features(2).shape == (3, 4)
+    assert pgbn.infer(model, X[:3], burn_in=5, draws=5).features(2).shape == (3, 4)
     assert model.report(tmp_path / "page.html").exists()
     pgbn.save(model, tmp_path / "model")
     np.testing.assert_array_equal(pgbn.load(tmp_path / "model").phi[1], model.phi[1])
@@ -129,12 +129,12 @@ def test_what_is_shown(capsys) -> None:
     ({"decay": 0.4}, "decay=0.4: give a number above 0.5"),
     ({"delay": 0}, "delay=0"),
     ({"first_step": 2.0}, "first_step=2.0"),
-    ({"collect": 13}, "collect=13 must be at most steps=12"),
-    ({"collect": None, "keep_draws": 7}, "keep_draws=7 must be at most collect=6"),
-    ({"keep_draws": 7}, "keep_draws=7 must be at most collect=6"),
+    ({"average": 13}, "average=13 must be at most steps=12"),
+    ({"average": None, "keep_draws": 7}, "keep_draws=7 must be at most average=6"),
+    ({"keep_draws": 7}, "keep_draws=7 must be at most average=6"),
     ({"batch_size": 0}, "batch_size"),
     ({"eta": -1.0}, "eta"),
-    ({"local_samples": 0}, "local_samples"),
+    ({"local_draws": 0}, "local_draws"),
     ({"widths": 3.5}, "widths=3.5 must be an integer"),
     ({"widths": (3, 0)}, r"widths=\(3, 0\) must hold integers"),
     ({"held_out": -X}, "held_out: the data have negative values"),
