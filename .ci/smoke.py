@@ -26,7 +26,7 @@ def main(pins: str | None = None) -> None:
         if version(name) != wanted:
             raise SystemExit(f"{name} {version(name)} is installed, not {wanted}")
     X = np.random.default_rng(0).poisson(0.5, (60, 40))
-    model = pgbn.PGBN(max_width=6, depth=2, burn_in=6, collect=4, random_state=0).fit(X)
+    model = pgbn.PGBN(max_width=6, depth=2, burn_in=6, sweeps=4, random_state=0).fit(X)
     features = model.transform(X[:5])
     if features.shape[0] != 5 or not np.isfinite(features).all():
         raise SystemExit(f"features of new documents: {features}")
@@ -40,7 +40,7 @@ def main(pins: str | None = None) -> None:
         "a fit, features and a report:", *(f"{n} {version(n)}" for n in ("numpy", "scipy", "numba"))
     )
     composed = pgbn.zoo.pfa(4).sample(
-        {"x": X}, burn_in=3, draws=3, seed=0, layer1="composed", progress=False
+        {"x": X}, burn_in=3, draws=3, seed=0, sampler="composed", progress=False
     )
     deepest = model.training_.deepest
     drawn = [*deepest.phi, deepest.r, features, *(composed[name] for name in sorted(composed))]
