@@ -49,7 +49,7 @@ def several_of_labels(line, seen, sampler, again, sweeps):
     for sweep in range(1, sweeps + 1):
         begun = time.process_time()
         for number in range(again):
-            chain.first_layer.step(stream_key(7, sweep, number))
+            chain._first_layer.step(stream_key(7, sweep, number))
         chain.sweep()
         line.note(sweep, time.process_time() - begun, chain)
 
@@ -63,8 +63,8 @@ def collapsed_now_and_then(line, seen, period, sweeps):
         begun, last, now = time.process_time(), now, chains[sweep % period == 0]
         if now is not last:
             drawn = (last.sampler.pattern.loadings, last.sampler.pattern.scores)
-            values = {n: np.array(v) for n, v in last.program.values.items() if n not in drawn}
-            now.program.values.update(values)
+            values = {n: np.array(v) for n, v in last._program.values.items() if n not in drawn}
+            now._program.values.update(values)
             share_labels(last, now, stream_key(8, sweep))
         now.sweep()
         line.note(sweep, time.process_time() - begun, now)

@@ -33,7 +33,7 @@ def child(arguments):
         chain = Sweeper(counts, arguments.widths, arguments.threads, arguments.side).chain
         chain.sweep(arguments.sweeps)
         if arguments.values:
-            chain.select(["phi1", "theta1"])
+            chain._select(["phi1", "theta1"])
     print(json.dumps([*peaks, peak()]))
 
 

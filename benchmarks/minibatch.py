@@ -77,7 +77,7 @@ def by_gibbs(X, arguments, watch, executor):
 
     def callback(event):
         if next(sweeps) % max(1, total // NOTES) == 0:
-            counts, r = event.chain.counts, event.chain.select(["r"])["r"]
+            counts, r = event.chain.counts, event.chain._select(["r"])["r"]
             shape = [ETA + counts[f"phi{t + 1}"] for t in range(event.depth)]
             phi = tuple(each / each.sum(axis=1, keepdims=True) for each in shape)
             watch.note(pgbn.TrainedNetwork.of_topics(phi, r, np.ones(len(phi))))

@@ -84,7 +84,7 @@ def beside_collapsed(counts, arguments, topics, copies):
     documents before they were repeated."""
     first = Sweeper(counts, [topics], 1, "collapsed", burn_in=arguments.burn_in).chain
     many = sparse.vstack([counts] * copies).tocsr()
-    begin = first.select(["r", "gamma0", "c0"])
+    begin = first._select(["r", "gamma0", "c0"])
     sides = {}
     for name, threads in (("collapsed", 1), ("partial", 2)):
         side = Sweeper(many, [topics], threads, name, init=begin)
@@ -135,7 +135,7 @@ def side(arguments):
             cpu, wall = time.process_time(), time.perf_counter()
             chain.sweep()
             times.append((time.process_time() - cpu, time.perf_counter() - wall))
-        r = chain.select(["r"])["r"]
+        r = chain._select(["r"])["r"]
     result = {
         "tokens": int(corpus.total), "cells": corpus.entries,
         "mapped": getattr(executor, "mapped", 0), "peak begun": begun, "peak": peak(),

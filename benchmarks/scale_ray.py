@@ -20,7 +20,7 @@ def sweep(chain):
     """Seconds of one sweep, and those of its parts where workers ran it: the slowest worker
     ("compute"), what went through memory ("serialise"), messages ("wait"), and the rest, which the
     driver drew."""
-    shards = chain.program.shards
+    shards = chain._program.shards
     before = dict.fromkeys(OVERHEAD, 0.0) if shards is None else dict(shards.seconds)
     begun = time.perf_counter()
     chain.sweep(1)

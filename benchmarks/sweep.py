@@ -280,7 +280,7 @@ def networks(counts, widths, burn_in, repeats, threads):
     dense loop over the first layer alone."""
     deep = Sweeper(counts, widths, 1, burn_in=burn_in)
     one = Sweeper(counts, widths[:1], 1, burn_in=burn_in)
-    sides = {"dense": Dense(counts, widths[0], deep.chain.first_layer.labels)}
+    sides = {"dense": Dense(counts, widths[0], deep.chain._first_layer.labels)}
     sides["T = 1"] = one
     for number in threads:
         name = f"T = {len(widths)}, {number} thread{'s' * (number > 1)}"

@@ -35,7 +35,7 @@ def main():
     chain = sweeper.chain
     sides = {"sweep": sweeper, "log likelihood": Side(chain.log_likelihood)}
     chain.log_likelihood()  # compiled, and Φ drawn
-    program = chain.program
+    program = chain._program
     part = splitter_of(program, program.network["x"], "rate").parts[0]
     cells, out = program.cells["x"], np.empty((2, program.cells["x"].values.size))
     given = (0, cells.rows, cells.starts, cells.indices, cells.numbers, part.factors())

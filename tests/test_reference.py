@@ -190,15 +190,15 @@ def nothing_random(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def engine_chain(network: pgbn.Network, sizes: dict[str, int]) -> Chain:
     """Chains of the engine, by its rules alone, after two sweeps."""
-    chain = Chain.replicated(network, sizes, 3, 5, "composed")
+    chain = Chain._replicated(network, sizes, 3, 5, "composed")
     chain.sweep(2)
-    chain.refresh()
+    chain._refresh()
     return chain
 
 
 def copy_of(chain: Chain) -> Reference:
     """The reference in the state of a chain: all values, and all counts of the last sweep."""
-    program, network = chain.program, chain.network
+    program, network = chain._program, chain.network
     data = {n: c.dense().astype(np.float64) for n, c in program.cells.items()}
     values = {n: np.array(to_axes(program, n, v)) for n, v in program.values.items()}
     copy = Reference(network, data | values, program.sizes, None, replicates=program.replicates)
@@ -224,7 +224,7 @@ def copy_of(chain: Chain) -> Reference:
 
 def _beside(chain: Chain, name: str, part: Array) -> Array:
     """An array beside a node, perhaps of size 1 along some dims or without them, as a whole one."""
-    program, stored = chain.program, chain.program.storage[name]
+    program, stored = chain._program, chain._program.storage[name]
     if part.ndim < len(program.shape4[name]):  # (R, *dims of the exposure)
         kept = [d for d in stored if d not in chain.network[name].sums_over]
         shape = [program.sizes[d] if d in kept else 1 for d in stored]
@@ -237,7 +237,7 @@ def _beside(chain: Chain, name: str, part: Array) -> Array:
 def differences(name: str) -> dict[str, float]:
     """How far each node is, after its downward step, from what the engine's rules give."""
     chain = engine_chain(*EVERY[name])
-    copy, program, found = copy_of(chain), chain.program, dict[str, float]()
+    copy, program, found = copy_of(chain), chain._program, dict[str, float]()
     turns = {turn.step.name: turn for turn in (*chain._turns, *chain._later.values())}
     for step in chain.network.schedule:
         node = chain.network[step.node]

@@ -213,18 +213,18 @@ class HeldOut:
                 f"HeldOut: the chain is of another network: it has no {self.name!r} that is a "
                 f"{type(self.node).__name__} with the dims {self.node.axes}"
             )
-        program = chain.program
+        program = chain._program
         self._check_shape(program.cells[self.name].shape)
         same_labels("HeldOut: held_out", self.cells.labels, program.cells[self.name].labels,
                     "the chain's data")  # fmt: skip
         layer = None if means or self.by == "cells" else _plain_layer(chain.network, self.name)
         if layer is not None:
-            values = chain.select([layer.loadings, layer.scores])
+            values = chain._select([layer.loadings, layer.scores])
             self.add(values[layer.loadings], values[layer.scores])
             return
         self._check_sizes(chain.network.sizes)
         if not means:
-            chain.refresh(chain.network.graph.predecessors(self.name))
+            chain._refresh(chain.network.graph.predecessors(self.name))
             self._add(program)
             return
         names = averaged_nodes(chain.network, self.name, self.slot)
@@ -240,12 +240,12 @@ class HeldOut:
         factors = set(chain.network.graph.predecessors(self.name))
         if self.by == "cells":
             assert gamma is not None
-            chain.refresh((reads | factors) & set(chain.network.latent))
+            chain._refresh((reads | factors) & set(chain.network.latent))
             self._add_logs(self._mixture(program, gamma))
             return
-        chain.refresh((reads | (factors - set(names))) & set(chain.network.latent))
-        if chain.first_layer is not None:
-            chain.first_layer.show()
+        chain._refresh((reads | (factors - set(names))) & set(chain.network.latent))
+        if chain._first_layer is not None:
+            chain._first_layer.show()
         with ConditionalMeans(program, names).in_place():
             self._add(program)
 

@@ -370,9 +370,9 @@ class _Local:
         self.values = {name: draws.values[name] for name in drawn}
         held, first = ({name: self.values[name][0, 0] for name in names if name in self.values}
                        for names in (network.given, network.free))  # fmt: skip
-        self.program: Program = Chain.of_data(
+        self.program: Program = Chain._of_data(
             network, data, seed, 0, first, "composed", threads, None, held or None
-        ).program
+        )._program
         turns, later = arrange(self.program, network.schedule, seed, 0)
         own = [turn for turn in (*turns, *later.values()) if self._has_plate(turn.step.node)]
         self.upward = [turn for turn in own if turn.step.upward]

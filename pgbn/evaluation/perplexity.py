@@ -75,7 +75,7 @@ def joint_draws(
     chain = chain.append({name: seen}, sweeps=10).sweep(burn_in)
     phi, theta = layers.phi(1), layers.theta(1)
     for _ in range(-(-draws // _APART)):
-        values = chain.sweep(_APART).select([phi, theta])
+        values = chain.sweep(_APART)._select([phi, theta])
         yield values[phi], values[theta][train.rows :]
 
 

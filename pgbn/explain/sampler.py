@@ -97,9 +97,9 @@ def _by_sampler(
 def sampler_of_chain(chain: Chain) -> ExplainedSampler:
     """The sampler of a chain, and which of its data have missing cells."""
     missing = frozenset(
-        name for name, cells in chain.program.cells.items() if cells.missing is not None
+        name for name, cells in chain._program.cells.items() if cells.missing is not None
     )
     patterns = find_patterns(chain.network.wiring)
-    if chain.first_layer is None or isinstance(patterns, str):
+    if chain._first_layer is None or isinstance(patterns, str):
         return ExplainedSampler(chain.sampler, chain.schedule, (), missing)
     return _by_sampler(chain.network, chain.sampler, chain.schedule, patterns, missing)

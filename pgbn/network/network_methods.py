@@ -111,7 +111,7 @@ class NetworkMethods:
         """
         from pgbn.engine.run.chain import Chain
 
-        return Chain.of_data(
+        return Chain._of_data(
             self._network, data, seed, chain, init, sampler, threads, executor, given
         )
 

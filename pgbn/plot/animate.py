@@ -49,7 +49,7 @@ def running_means(chains: Sequence[Chain], sweeps: int) -> dict[str, NDArray[np.
     kept: dict[str, list[list[float]]] = {name: [[] for _ in chains] for name in names}
     for number, chain in enumerate(chains):
         for _ in range(sweeps):
-            values = chain.sweep().select(names)
+            values = chain.sweep()._select(names)
             for name in names:
                 kept[name][number].append(float(np.log1p(np.abs(values[name])).mean()))
     steps = np.arange(1, sweeps + 1)
@@ -127,7 +127,7 @@ def animate(
             raise DataError(f"animate: order={order!r}: give a list of the names of steps")
         other = network.chain(data, seed, sampler=sampler)
         steps = {step.name: step for step in other.schedule}
-        other.follow(reorder(steps, order, check=False))
+        other._follow(reorder(steps, order, check=False))
         chains.append(other)
         titles.append(
             "The order that was given" + (", which is wrong" * bool(other.schedule.faults))
@@ -173,7 +173,7 @@ def _numbers(chain: Chain, event: TraceEvent) -> list[str]:
     lines = [f"{name} ← {_short(counts)}" for name, counts in event.counts.items()]
     if event.value is None:
         return lines
-    program, node = chain.program, chain.network.nodes[event.step.node]
+    program, node = chain._program, chain.network.nodes[event.step.node]
     plain = not program.wiring.draws[node.name].kernel and not program.is_in_time(node.name)
     if plain and node.name not in program.wiring.completed:
         updated = posterior_of(program, node)()

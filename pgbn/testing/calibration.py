@@ -104,7 +104,7 @@ def sbc(
     check_network(network, sizes, "sbc", broken)
 
     def begun(seed: int) -> Chain:
-        chain = Chain.replicated(network, sizes or {}, simulations, seed, sampler, threads)
+        chain = Chain._replicated(network, sizes or {}, simulations, seed, sampler, threads)
         reject_large_counts(chain, "sbc", LARGEST_RATE)
         return chain
 
@@ -126,7 +126,7 @@ def sbc(
 
 def _hidden(chain: Chain) -> dict[str, NDArray[np.float64]]:
     """The statistics of single latent nodes: those of data are the same in all draws."""
-    chain.refresh()
+    chain._refresh()
     latent = {f"{name}{power}" for name in chain.network.latent for power in ("", "²")}
     return {name: value for name, value in statistics(chain).items() if name in latent}
 

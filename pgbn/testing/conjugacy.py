@@ -220,12 +220,12 @@ def check_conjugacy(
     check_network(network, sizes, "check_conjugacy")
     drawn: dict[tuple[str, str], list[Any]] = {}
     network = _recording(network, drawn)
-    chain = Chain.replicated(network, sizes or {}, replicates, seed, "composed", 1)
+    chain = Chain._replicated(network, sizes or {}, replicates, seed, "composed", 1)
     reject_large_counts(chain, "check_conjugacy", 2000)  # tables of Stirling numbers grow as m²
     for _ in range(2):
         drawn.clear()
         chain.sweep()
-    chain.refresh()
+    chain._refresh()
     errors = {}
     for name in network.latent:
         if name in network.wiring.completed:  # a draw given pseudo-counts has no such density
@@ -235,7 +235,7 @@ def check_conjugacy(
             continue
         marginalised = network.wiring.reads.marginalised(name)
         block = [name, *(other for other in network.latent if other in marginalised)]
-        errors[name] = _largest_error(chain.program, drawn, block, draws)
+        errors[name] = _largest_error(chain._program, drawn, block, draws)
     return ConjugacyResult(errors, tolerance)
 
 

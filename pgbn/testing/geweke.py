@@ -82,12 +82,12 @@ def geweke(
     check_network(network, sizes, "geweke", broken)
     if order is not None and not unchecked:
         network, order = network.with_order(order), None
-    chain = Chain.replicated(network, sizes or {}, replicates, seed, sampler, threads, None, given)
+    chain = Chain._replicated(network, sizes or {}, replicates, seed, sampler, threads, None, given)
     reject_not_finite(chain)
     reject_large_counts(chain, "geweke", LARGEST_RATE)
     if order is not None:
         steps = {step.name: step for step in chain.schedule}
-        chain.follow(reorder(steps, order, check=False))
+        chain._follow(reorder(steps, order, check=False))
     if broken is not None:
         broken(chain)
     return joint_test(chain, sweeps)
@@ -100,13 +100,13 @@ def joint_test(chain: Chain, sweeps: int, fixed: bool = False) -> GewekeResult:
     data. The statistics then also include `tilts`, which distinguish the entries of a vector."""
     every = statistics if not fixed else (lambda chain: {**statistics(chain), **tilts(chain)})
     exact, begun = every(chain), _arrays(chain)
-    replicates = chain.program.replicates
+    replicates = chain._program.replicates
     copies = {name: array.copy() for name, array in begun.items()}
     last = max(1, min(4, sweeps // 2))
     changes = {name: np.zeros(replicates) for name in exact}
     for number in range(sweeps):
         chain.sweep()
-        chain.refresh()
+        chain._refresh()
         if not fixed:
             _redraw_data(chain, number)
         if number >= sweeps - last:
@@ -143,7 +143,7 @@ def check_network(network: Any, sizes: Any, caller: str, broken: Any = None) -> 
 def reject_large_counts(chain: Chain, caller: str, largest: float) -> None:
     """Reject data that are too large for a test."""
     for name in chain.network.observed:
-        values = chain.program.cells[name].values
+        values = chain._program.cells[name].values
         if values.size and values.max() > largest:
             raise DataError(
                 f"{caller}: {name} has values up to {values.max():.3g}, more than {largest:g}; "
@@ -166,12 +166,12 @@ def reject_not_finite(chain: Chain) -> None:
 def _redraw_data(chain: Chain, number: int) -> None:
     """New data given the current parameters (and, with them, the labels of a collapsed layer)."""
     for name in chain.network.observed:
-        chain.redraw(name, stream_key(chain.seed, word_of("data"), word_of(name), number))
+        chain._redraw(name, stream_key(chain.seed, word_of("data"), word_of(name), number))
 
 
 def _arrays(chain: Chain) -> dict[str, NDArray[Any]]:
     """The current array of each node."""
-    program = chain.program
+    program = chain._program
     return {**program.values, **{name: cells.values for name, cells in program.cells.items()}}
 
 
@@ -197,7 +197,7 @@ def statistics(chain: Chain) -> dict[str, NDArray[np.float64]]:
     below 0 enters with its sign as −ln(1 + |v|), and in the logarithm with its size."""
     out: dict[str, NDArray[np.float64]] = {}
     levels: dict[str, tuple[tuple[str, ...], NDArray[np.float64]]] = {}
-    program = chain.program
+    program = chain._program
     for name in chain.network.nodes:
         value = program.cells[name].dense() if name in program.cells else program.values[name]
         value = value.astype(np.float64)
@@ -227,7 +227,7 @@ def tilts(chain: Chain) -> dict[str, NDArray[np.float64]]:
     It detects a sampler that draws the entries in a wrong order. Averages over all entries do not,
     if the last entry loses what the first one gains."""
     out: dict[str, NDArray[np.float64]] = {}
-    program = chain.program
+    program = chain._program
     for name, value in program.values.items():
         squeezed = np.copysign(np.log1p(np.abs(value)), value)
         for dim in program.storage[name]:

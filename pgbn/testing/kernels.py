@@ -81,10 +81,10 @@ def _program(
     network: Network, sizes: Mapping[str, int] | None, replicates: int, seed: int, threads: int
 ) -> Program:
     """A program in the middle of a sweep: all counts are drawn."""
-    chain = Chain.replicated(network, sizes or {}, replicates, seed, "composed", threads)
+    chain = Chain._replicated(network, sizes or {}, replicates, seed, "composed", threads)
     chain.sweep()
-    chain.refresh()
-    return chain.program
+    chain._refresh()
+    return chain._program
 
 
 def _tasks(network: Network) -> Iterator[Task]:

@@ -64,7 +64,7 @@ def _tables(network: Network) -> Mutant | None:
     name, slot = places[-1]
 
     def breaks(chain: Chain) -> None:
-        rules = chain.program.wiring.rules
+        rules = chain._program.wiring.rules
         rule = rules[name, slot]
 
         def count(stream: Stream, **arguments: Any) -> Any:
@@ -74,9 +74,9 @@ def _tables(network: Network) -> Mutant | None:
             return Evidence(wrong, right.exposure) if isinstance(right, Evidence) else wrong
 
         rules[name, slot] = replace(rule, count=_with_names(count, ("count", slot)))
-        kernels, chain.program.kernels = chain.program.kernels, False
-        _replace_step(chain, f"counts({name})", make_step(chain.program, Counts(network[name])))
-        chain.program.kernels, rules[name, slot] = kernels, rule
+        kernels, chain._program.kernels = chain._program.kernels, False
+        _replace_step(chain, f"counts({name})", make_step(chain._program, Counts(network[name])))
+        chain._program.kernels, rules[name, slot] = kernels, rule
 
     words = f"customer i of {name} opens a table with probability a/(a + i), not a/(a + i - 1)"
     return Mutant("CRT off by one", words, "composed", breaks)
@@ -125,9 +125,9 @@ def _scale(network: Network) -> Mutant | None:
 
     def breaks(chain: Chain) -> None:
         scaled: Any = _Scaled(network[name])
-        kernels, chain.program.kernels = chain.program.kernels, False
-        _replace_step(chain, name, make_step(chain.program, Draw(scaled)))
-        chain.program.kernels = kernels
+        kernels, chain._program.kernels = chain._program.kernels, False
+        _replace_step(chain, name, make_step(chain._program, Draw(scaled)))
+        chain._program.kernels = kernels
 
     words = f"{name} is drawn with scale c + q, not with rate c + q"
     return Mutant("rate for scale", words, "composed", breaks)
@@ -144,7 +144,7 @@ def _order(network: Network) -> Mutant | None:
 
     def breaks(chain: Chain) -> None:
         steps = {step.name: step for step in chain.schedule}
-        chain.follow(reorder(steps, names, check=False))
+        chain._follow(reorder(steps, names, check=False))
 
     words = f"{moved} is drawn just before {stale}, and reads its old, stale value"
     return Mutant("stale order", words, "composed", breaks)
@@ -179,7 +179,7 @@ def _tokens(network: Network) -> Mutant | None:
         return None
 
     def breaks(chain: Chain) -> None:
-        sampler: Any = chain.first_layer
+        sampler: Any = chain._first_layer
 
         def step(key: int) -> None:
             row_start, word = sampler.tokens.tokens
@@ -264,7 +264,7 @@ def mutant_table(
     for name, mutant in mutants(network).items():
 
         def chain(sampler: str = mutant.sampler) -> Chain:
-            return Chain.replicated(
+            return Chain._replicated(
                 network, sizes or {}, replicates, seed, sampler, threads, begin=begin
             )
 
@@ -280,13 +280,13 @@ def _informative(
     network: Network, sizes: Mapping[str, int], replicates: int, seed: int, threads: int | None
 ) -> dict[str, NDArray[Any]]:
     """Draws of all nodes, kept by their data alone: those with about four tokens in a cell."""
-    pool = Chain.replicated(network, sizes, _POOL * replicates, seed, "composed", threads)
+    pool = Chain._replicated(network, sizes, _POOL * replicates, seed, "composed", threads)
     reject_not_finite(pool)
-    data = {name: cells.dense() for name, cells in pool.program.cells.items()}
+    data = {name: cells.dense() for name, cells in pool._program.cells.items()}
     distance: Any = 0.0
     for values in data.values():
         size = np.log1p(np.abs(values)).reshape(values.shape[0], -1)
         wanted = np.log1p(min(_TOKENS, float(np.abs(values).max(initial=0)) / 2))
         distance = distance + np.abs(size.mean(axis=1) - wanted)
     kept = np.sort(np.argsort(distance, kind="stable")[:replicates])
-    return {name: value[kept] for name, value in {**pool.program.values, **data}.items()}
+    return {name: value[kept] for name, value in {**pool._program.values, **data}.items()}

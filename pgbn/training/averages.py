@@ -24,9 +24,9 @@ def unit_counts(chain: Chain, units: Units) -> NDArray[np.int64]:
     fewer. In a first layer with a sampler, the loadings are skipped: this large array receives the
     same counts as the scores."""
     free, total = chain.network.free, np.zeros(chain.network.sizes[units.dim], np.int64)
-    patterns = [sampler.pattern for sampler in chain.samplers]
+    patterns = [sampler.pattern for sampler in chain._samplers]
     spared = {each.loadings for each in patterns if each.scores in free}
-    for name, received in chain.counts_of([each for each in free if each not in spared]).items():
+    for name, received in chain._counts_of([each for each in free if each not in spared]).items():
         axes = chain.network[name].axes
         for dim in units.dims:
             if dim in axes:
@@ -87,17 +87,17 @@ class Means:
 
     def keep(self, chain: Chain, names: Iterable[str]) -> None:
         """Copies of the values that some nodes have now."""
-        self.draws.append({n: np.array(value) for n, value in chain.select(names).items()})
+        self.draws.append({n: np.array(value) for n, value in chain._select(names).items()})
 
 
 def _mean_of(
     chain: Chain, name: str, counts: Mapping[str, NDArray[np.int64]]
 ) -> NDArray[np.float64]:
     """E φ_k = (η + x_vk) / Σ_v (η + x_vk); the current value for any other node."""
-    node, program = chain.network[name], chain.program
+    node, program = chain.network[name], chain._program
     known = isinstance(node, Dirichlet) and draws_as(program.wiring, node, Dirichlet)
     if name not in counts or not known:
-        return np.array(chain.select([name])[name])
+        return np.array(chain._select([name])[name])
     eta = np.broadcast_to(program.slot(name, "concentration").get(), program.shape4[name])
     shape = counts[name] + to_axes(program, name, eta.reshape(program.shape[name]))[0]
     return np.asarray(shape / shape.sum(axis=node.axes.index(node.simplex or ""), keepdims=True))

@@ -202,7 +202,7 @@ def decode_checkpoint(
         trace=Trace(**{**trace, "rows": [tuple(row) for row in trace["rows"]]}),
         means=_decode_means(means, chain),
     )
-    data = {name: _as_given(cells) for name, cells in chain.program.cells.items()}
+    data = {name: _as_given(cells) for name, cells in chain._program.cells.items()}
     return Checkpoint(
         data[chain.network.observed[0]] if len(data) == 1 else data,
         dict(content["settings"]),
@@ -249,7 +249,7 @@ def _decode_means(arrays: Group, chain: Chain) -> Means:
     if means.sums and absent:
         raise StorageError(f"damaged: the means of the training lack {absent[0]}")
     for each in (means.sums, *means.draws):
-        check_shapes("damaged: means or draws", network, each, chain.program.sizes)
+        check_shapes("damaged: means or draws", network, each, chain._program.sizes)
     if any(each.keys() != means.draws[0].keys() for each in means.draws):
         raise StorageError("damaged: the draws of the training are not of the same nodes")
     if not all(np.isfinite(array).all() for array in arrays.values()):

@@ -169,7 +169,7 @@ class Plan:
         """A chain at a state. The number of earlier sweeps is part of its key, so its random
         streams are new."""
         network, seed = self.settings.grown.network(widths), self.settings.seed
-        return Chain.of_data(
+        return Chain._of_data(
             network, data, seed, sweeps, state, self.sampler, executor=self.executor
         )
 

@@ -138,7 +138,7 @@ def _check_member(argument: str, network: Network, widths: tuple[int, ...], fami
 
 def check_resumed(resume: Progress, data: Mapping[str, Cells], settings: Settings) -> None:
     """Check that a training to continue has the same data, and is not deeper already."""
-    before = {name: cells.shape for name, cells in resume.chain.program.cells.items()}
+    before = {name: cells.shape for name, cells in resume.chain._program.cells.items()}
     shapes = {name: cells.shape for name, cells in data.items()}
     if before != shapes or resume.depth > settings.depth:
         raise DataError(
@@ -146,7 +146,7 @@ def check_resumed(resume: Progress, data: Mapping[str, Cells], settings: Setting
             f"{', '.join(map(str, before.values()))} does not fit depth={settings.depth} and X of "
             f"{', '.join(map(str, shapes.values()))}; give the arguments that it had"
         )
-    for name, cells in resume.chain.program.cells.items():
+    for name, cells in resume.chain._program.cells.items():
         same_labels("X", data[name].labels, cells.labels, "the training in resume=")
     if settings.family is not None:
         network, dims = resume.chain.network, settings.family.layers(resume.depth)

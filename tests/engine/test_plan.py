@@ -33,7 +33,7 @@ def test_each_stage_serves_its_pattern(stage: str) -> None:
     data = network.generate(seed=1, sizes=sizes)
     for sampler in ("auto", "composed"):
         chain = network.chain({each: data[each] for each in network.observed}, sampler=sampler)
-        run: Any = find_step(chain.program, task(network[name])).run
+        run: Any = find_step(chain._program, task(network[name])).run
         made = run if hasattr(run, "__qualname__") else type(run)
         kernel = stage in ("first layer", "fused")
         used = "compile.composed" if kernel and sampler == "composed" else module

@@ -78,5 +78,7 @@ def _joint(entry: Entry, replicates: int, sweeps: int, seed: int) -> GewekeResul
     network, sizes = networks()[entry.network]
     with tempfile.TemporaryDirectory() as folder:
         executor = EXECUTORS[entry.executor](folder)
-        chain = Chain.replicated(network, sizes, replicates, seed, entry.sampler, executor=executor)
+        chain = Chain._replicated(
+            network, sizes, replicates, seed, entry.sampler, executor=executor
+        )
         return joint_test(chain, sweeps)

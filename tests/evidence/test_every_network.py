@@ -30,9 +30,9 @@ def test_bits_do_not_depend_on_the_executor(
     for sampler in {samplers_of_network(network)[0], "composed"}:
 
         def values(executor: Any, replicates: int, sampler: str = sampler) -> dict[str, Any]:
-            chain = Chain.replicated(network, sizes, replicates, 3, sampler, executor=executor)
-            chain.sweep(1).refresh()
-            return chain.program.values
+            chain = Chain._replicated(network, sizes, replicates, 3, sampler, executor=executor)
+            chain.sweep(1)._refresh()
+            return chain._program.values
 
         serial = {number: values(Threads(1), number) for number in set(REPLICATES.values())}
         for how, number in REPLICATES.items():

@@ -78,13 +78,13 @@ class Printed:
         self, chain: Chain, reader: Reader, turn: BoundStep, lines: list[str], draws: int
     ) -> None:
         self.chain, self.reader, self.turn, self.lines, self.draws = chain, reader, turn, lines, draws  # fmt: skip
-        self.program, self.values = chain.program, chain.program.values
+        self.program, self.values = chain._program, chain._program.values
         self.node, self.name = chain.network[turn.step.node], turn.step.name
-        self.in_time = chain.program.is_in_time(self.node.name)
+        self.in_time = chain._program.is_in_time(self.node.name)
         self.known = wheres(lines)
 
     def show(self) -> None:
-        for sampler in self.chain.samplers:
+        for sampler in self.chain._samplers:
             sampler.show()
 
     def redraw(self, number: int) -> None:

@@ -289,7 +289,7 @@ class Reader:
     """Evaluates formulas of one explanation on the state of its chain."""
 
     def __init__(self, chain: Chain, text: str) -> None:
-        self.chain, self.program, self.notation = chain, chain.program, Notation(chain.network)
+        self.chain, self.program, self.notation = chain, chain._program, Notation(chain.network)
         notation = self.notation
         self.sizes = {notation.size[dim]: self.program.sizes.get(dim, 0) for dim in notation.index}
         for dim, own in notation.same_as.items():

@@ -54,6 +54,6 @@ def row_density_by_brute_force(
     chain = network.chain(data, init={n: values.get(n, held.get(n)) for n in network.latent
                                       if n in values or n in held}, sampler="composed")  # fmt: skip
     chosen = [name for name in network.observed if plate in network[name].axes]
-    logs = sum(log_density(chain.program, name, plate)[0] for name in chosen)
+    logs = sum(log_density(chain._program, name, plate)[0] for name in chosen)
     weights = np.exp(logs - logsumexp(logs))
     return float(logsumexp(logs) - np.log(many)), float(np.sqrt((weights**2).sum() - 1 / many))

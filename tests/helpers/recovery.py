@@ -20,10 +20,10 @@ def covered(
 ) -> float:
     """In how many of 100 simulations the 90 % interval covers the true rates of the data, on average
     over the cells with a rate. Every chain begins at the truth of another simulation."""
-    chain = Chain.replicated(network, sizes, 100, seed)
-    rates = [Deterministic(network, f"rate_of_{name}", _rate(network, name)).reader(chain.program)
+    chain = Chain._replicated(network, sizes, 100, seed)
+    rates = [Deterministic(network, f"rate_of_{name}", _rate(network, name)).reader(chain._program)
              for name in network.observed]  # fmt: skip
-    values = chain.program.values
+    values = chain._program.values
 
     def rate() -> NDArray[Any]:
         return np.concatenate([read().reshape(100, -1) for read in rates], axis=1)
@@ -35,7 +35,7 @@ def covered(
     kept = []
     for _ in range(draws):
         chain.sweep()
-        chain.refresh()  # what samplers of the first layer keep in a form of their own
+        chain._refresh()  # what samplers of the first layer keep in a form of their own
         kept.append(rate())
     low, high = np.quantile(kept, [0.05, 0.95], axis=0)
     inside = (low <= truth) & (truth <= high)

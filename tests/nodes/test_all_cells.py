@@ -34,7 +34,7 @@ def test_all_forms_of_data_are_the_same() -> None:
     draws = [net.sample({"x": x}, burn_in=2, draws=2, progress=False)["theta"] for x in given]
     assert all(np.array_equal(draws[0], other) for other in draws[1:])
     chain = net.chain({"x": X})
-    assert chain.program.cells["x"].values.size == X.size
+    assert chain._program.cells["x"].values.size == X.size
     assert chain.sampler == "composed"
 
 
@@ -42,7 +42,7 @@ def test_masked_cells_say_nothing() -> None:
     net = all_cells()
     masked = np.ma.masked_array(X, X == 3)
     chain = net.chain({"x": masked}).sweep(3)
-    assert chain.program.cells["x"].missing.sum() == 1
+    assert chain._program.cells["x"].missing.sum() == 1
     assert np.isfinite(chain.log_joint())
 
 

@@ -40,7 +40,7 @@ def test_a_count_that_forgets_its_gamma_is_seen() -> None:
 
         def run(key: int) -> None:
             turn.run(key)
-            chain.program.values["h"] = chain.program.values["h"] + (key % 2)
+            chain._program.values["h"] = chain._program.values["h"] + (key % 2)
 
         chain._turns[at] = type(turn)(turn.step, turn.base, run)
 

@@ -134,7 +134,7 @@ def test_a_probability_that_was_rounded_is_not_impossible() -> None:
     h = Bernoulli("h", Beta("p", 1e-3, 1e-3, dims="i"), dims="i")
     net = Network(Poisson("x", Gamma("g", h * 1.0, 1.0, dims="i"), dims="i"))
     chain = net.chain({"x": np.zeros(4, int)}, seed=1)
-    chain.program.values["p"] = np.round(chain.program.values["h"])  # as rounding leaves them
+    chain._program.values["p"] = np.round(chain._program.values["h"])  # as rounding leaves them
     assert np.isfinite(chain.log_joint())
 
 

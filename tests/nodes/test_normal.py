@@ -27,7 +27,7 @@ def test_what_is_not_finite_is_refused() -> None:
         net.chain(data, given={"b": [0.0, np.nan]})
     chain = net.chain(data, given={"b": [-1.0, 2.0]})
     chain.sweep(2)
-    assert (np.asarray(chain.program.values["b"]) == [[-1.0, 2.0]]).all()
+    assert (np.asarray(chain._program.values["b"]) == [[-1.0, 2.0]]).all()
 
 
 # ---- real data ------------------------------------------------------------------------------------

@@ -58,7 +58,7 @@ def test_zero_stays() -> None:
 def test_gammas_whose_density_is_read_are_drawn_in_double_precision() -> None:
     """Cut off at 1e-38, small gammas drew their shape towards 0, by |z| = 10."""
     net = SLICED["beside_conjugate"]()
-    program = pgbn.Chain.replicated(net, sizes_of(net), 2, 0, "blocked", 1).program
+    program = pgbn.Chain._replicated(net, sizes_of(net), 2, 0, "blocked", 1)._program
     assert layer_draw(program, net["theta"]) is None
 
 

@@ -90,7 +90,7 @@ def test_the_kernel_in_place_of_the_rules(monkeypatch: pytest.MonkeyPatch, right
                        dims=("doc", "topic"))  # fmt: skip
     net, sizes = pgbn.Network(pgbn.Poisson("x", 3 * theta, dims=("doc", "topic"))), {"doc": 3, "topic": 2}  # fmt: skip
     for sampler, used in (("blocked", True), ("composed", False)):
-        chain = pgbn.Chain.replicated(net, sizes, 5, sampler=sampler)
+        chain = pgbn.Chain._replicated(net, sizes, 5, sampler=sampler)
         assert used == any("kernel" in getattr(turn.run, "__module__", "") for turn in chain._turns)
     worst = geweke(net, sizes, 10_000, 6).worst
     assert worst < 4 if right else worst > 6

@@ -157,7 +157,7 @@ def _beginnings() -> None:
 
     def nodes_on_demand(threads: int) -> object:
         chain = network.chain(data, seed=1, sampler="collapsed", threads=threads)
-        return [chain.sweep().select(["phi1"]) for _ in range(3)]
+        return [chain.sweep()._select(["phi1"]) for _ in range(3)]
 
     case("chain/init and number", given)
     case("chain/restored", restored)
@@ -177,7 +177,7 @@ def _replicates() -> None:
             sizes: dict[str, int] = sizes,
             samplers: tuple[str, ...] = samplers,
         ) -> object:
-            chains = (pg.Chain.replicated(network, sizes, 300, 2, sampler, threads)
+            chains = (pg.Chain._replicated(network, sizes, 300, 2, sampler, threads)
                       for sampler in samplers)  # fmt: skip
             return [everything_of(chain.sweep(2)) for chain in chains]
 

@@ -63,7 +63,7 @@ def test_the_bits_are_those_of_threads_and_of_disk(
     for workers in (1, 2, 3):
         pool.number = workers
         chain = network.chain(data, sampler=sampler, executor=executor).sweep(2)
-        shards = chain.program.shards
+        shards = chain._program.shards
         assert shards is not None
         assert len(shards.edges) == workers
         assert_same(everything(chain), expected)

@@ -176,7 +176,7 @@ def test_what_cannot_be_saved(tmp_path: Path, trained: pgbn.LayerwiseTraining) -
         pgbn.save(trained, tmp_path / "x", labels={"one", "two"})
     with pytest.raises(StorageError, match="cannot be written as JSON"):
         pgbn.save(trained, tmp_path / "x", record={"f": open})
-    many = pgbn.Chain.replicated(zoo.pfa(2), {"doc": 2, "term": 3}, 4)
+    many = pgbn.Chain._replicated(zoo.pfa(2), {"doc": 2, "term": 3}, 4)
     with pytest.raises(StorageError, match="replicated"):
         pgbn.save(many, tmp_path / "x")
 

@@ -67,9 +67,9 @@ def test_rate_used_as_scale(node, record_property):
 
     def broken(chain: Chain) -> None:
         at = step_names(chain).index(node)
-        draws = chain.program.wiring.draws
+        draws = chain._program.wiring.draws
         draws[node] = replace(draws[node], posterior=posterior)
-        step = make_step(chain.program, Draw(chain.network[node]))
+        step = make_step(chain._program, Draw(chain.network[node]))
         chain._turns[at] = replace(chain._turns[at], run=step)
 
     network = pgbn(2)
@@ -91,7 +91,7 @@ def test_a_node_that_is_never_drawn():
 
 def _weights_without_the_rate(chain: Chain) -> None:
     """b_jv with φ (m + a), as if θ were given: the factor (c + q) / s is forgotten."""
-    sampler = chain.first_layer
+    sampler = chain._first_layer
     assert sampler is not None
     right = sampler.pseudo
     sampler.pseudo = lambda fixed: right(True)  # type: ignore[method-assign]
@@ -99,19 +99,19 @@ def _weights_without_the_rate(chain: Chain) -> None:
 
 def _counts_of_one_node(chain: Chain) -> None:
     """The labels of the one kind of data drawn as if the other had told θ nothing."""
-    for sampler in chain.samplers:
+    for sampler in chain._samplers:
         sampler.other_counts = lambda: None  # type: ignore[method-assign]
 
 
 def _old_eta(chain: Chain) -> None:
     """η as a number: the labels are drawn given another one than the tables."""
-    sampler: Any = chain.first_layer
+    sampler: Any = chain._first_layer
     sampler.__class__ = type("Wrong", (type(sampler),), {"eta": 0.3})
 
 
 def _counts_without_a_scale(chain: Chain) -> None:
     """The rates of binary data without the size of the row."""
-    sampler: Any = chain.first_layer
+    sampler: Any = chain._first_layer
     sampler.row_scale.get = lambda: np.ones(sampler.rows)
 
 
@@ -143,12 +143,12 @@ def test_mistakes_of_first_layers_are_seen(
 
 
 def _always_on(chain: Chain) -> None:
-    chain.program.values["h"] = np.ones(chain.program.shape["h"])
+    chain._program.values["h"] = np.ones(chain._program.shape["h"])
 
 
 def _shifted(chain: Chain) -> None:
     """log(1+h) changes by 1 in every replicate."""
-    chain.program.values["h"] = (1 + chain.program.values["h"]) * np.e - 1
+    chain._program.values["h"] = (1 + chain._program.values["h"]) * np.e - 1
 
 
 @pytest.mark.parametrize(

@@ -85,14 +85,14 @@ def test_the_belief_network_is_a_family_like_any_other() -> None:
 def begun(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """The networks of all chains that begin, and the states at which they do."""
     found: list[Any] = []
-    begin = Chain.of_data
+    begin = Chain._of_data
 
     def look(network: pg.Network, data: Any, seed: int, number: int, init: Any, *rest: Any,
              **more: Any) -> Any:  # fmt: skip
         found.append((network, init))
         return begin(network, data, seed, number, init, *rest, **more)
 
-    monkeypatch.setattr(Chain, "of_data", look)
+    monkeypatch.setattr(Chain, "_of_data", look)
     return found
 
 

@@ -32,7 +32,7 @@ def test_draws_are_those_of_the_chain_and_change_nothing_else() -> None:
 
     def look(event):
         if event.phase == "collect" and event.depth == 1 and is_kept(event.sweep, event.sweeps, 2):
-            seen.append(event.chain.select(["phi1"])["phi1"].copy())
+            seen.append(event.chain._select(["phi1"])["phi1"].copy())
 
     kept, plain = train(callback=look), train(keep_draws=0)
     np.testing.assert_array_equal(kept[1].draws["phi1"], seen)

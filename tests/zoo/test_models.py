@@ -84,7 +84,7 @@ def test_what_the_next_row_passes_back_is_needed() -> None:
 
         def run(key: int) -> None:
             turn.run(key)
-            chain.program.counts["theta", "self"][:] = 0
+            chain._program.counts["theta", "self"][:] = 0
 
         chain._turns[at] = type(turn)(turn.step, turn.base, run)
 

@@ -34,7 +34,7 @@ def append_rows(
     plate = network[network.observed[0]].axes[0] if rows is None else rows
     check_integer("sweeps", sweeps, 1)
     _check_plate(chain, plate)
-    with chain.alone():
+    with chain._alone():
         return _join(chain, data, plate, sweeps)
 
 
@@ -44,24 +44,24 @@ def _join(chain: Chain, data: Mapping[str, Any], plate: str, sweeps: int) -> Cha
     local = [name for name in network.latent if plate in network[name].axes]
     shared = {name: values[name] for name in network.latent if name not in local}
     new = read_data(network, data)
-    labels = {name: _column_labels(chain.program.cells[name], new[name], name, plate)
+    labels = {name: _column_labels(chain._program.cells[name], new[name], name, plate)
               for name in network.observed}  # fmt: skip
     seed = stream_key(chain.seed, word_of("append"), chain.sweeps)
-    executor, fixed = executor_behind(chain.program), network.with_given(*shared)
+    executor, fixed = executor_behind(chain._program), network.with_given(*shared)
     # topics of the new rows are given, so that "collapsed" has no use
     sampler = "blocked" if chain.sampler == "collapsed" else chain.sampler
-    seated = Chain.of_data(fixed, new, seed, executor=executor, sampler=sampler,
+    seated = Chain._of_data(fixed, new, seed, executor=executor, sampler=sampler,
                            given=shared).sweep(sweeps).values  # fmt: skip
     init = {
         name: np.concatenate((values[name], seated[name]), network[name].axes.index(plate))
         for name in local
     }
-    whole = {name: _stacked(chain.program.cells[name], new[name]) for name in network.observed}
-    joined = Chain.of_data(network, whole, chain.seed, chain.number, {**shared, **init},
+    whole = {name: _stacked(chain._program.cells[name], new[name]) for name in network.observed}
+    joined = Chain._of_data(network, whole, chain.seed, chain.number, {**shared, **init},
                            chain.sampler, executor=executor)  # fmt: skip
     joined.sweeps = chain.sweeps  # no stream is used twice
     for name, columns in labels.items():
-        joined.program.cells[name].labels = columns
+        joined._program.cells[name].labels = columns
     return joined
 
 
@@ -79,7 +79,7 @@ def _check_plate(chain: Chain, plate: str) -> None:
             raise DataError(
                 f"append: {name} has the dims {axes}; rows are appended along the first of two"
             )
-        if chain.program.cells[name].missing is not None:
+        if chain._program.cells[name].missing is not None:
             raise DataError(f"append: {name} has missing cells; begin a new chain with all rows")
 
 

@@ -302,7 +302,7 @@ def _run_batches(
 def run_batch(task: RowTask, batch: RowBatch, executor: Executor) -> dict[Quantity, Found]:
     """Run a batch and return the wanted results of its rows."""
     given, wanted = task.given, task.wanted
-    chain = Chain.of_rows(task.network, batch.cells, given, batch.hashes, task.seed, batch.sampler,
+    chain = Chain._of_rows(task.network, batch.cells, given, batch.hashes, task.seed, batch.sampler,
                           executor, batch.indexes)  # fmt: skip
     quantities = wanted.quantities
     mean: dict[Quantity, Any] = dict.fromkeys(quantities, 0.0)
@@ -313,7 +313,7 @@ def run_batch(task: RowTask, batch: RowBatch, executor: Executor) -> dict[Quanti
         chain.sweep(settle)
         for _ in range(given.each):
             chain.sweep()
-            chain.refresh(wanted.names)
+            chain._refresh(wanted.names)
             done += 1
             for each in quantities:
                 value = _rows_of(chain, each, task.plate, batch.rows)
@@ -346,7 +346,7 @@ def _rows_of(chain: Chain, quantity: Quantity, plate: str, number: int) -> NDArr
     """The values of a node, with its rows, which are replicates, along its plate."""
     name = quantity.name
     axis = chain.network[name].axes.index(plate)
-    value = to_axes(chain.program, name, chain.program.values[name])[:number]
+    value = to_axes(chain._program, name, chain._program.values[name])[:number]
     if quantity.share:
         total = value.sum(axis=tuple(range(1, value.ndim)), keepdims=True)
         value = value / np.maximum(total, np.finfo(np.float64).tiny)

@@ -145,21 +145,21 @@ class Chain:
     ) -> None:
         """A chain from the data and the first values that a program has: see `of_data`, `of_rows`
         and `replicated`."""
-        self.program, self.network, self.given = program, program.network, given
+        self._program, self.network, self._given = program, program.network, given
         self.seed, self.number, self.sweeps, self._number = seed, number, 0, 0
         self._lock = Lock()
         self.sampler, self._chosen = choose(program, sampler)
         program.kernels = sampler != "composed"
         program.first_layers = samplers_of(program, self.sampler)
-        self.follow(self._chosen)
-        self.pending: set[str] = set()
+        self._follow(self._chosen)
+        self._pending: set[str] = set()
         self._redraws: dict[str, Callable[[int], NDArray[Any]]] = {}
-        for index, first_layer in enumerate(self.samplers):
+        for index, first_layer in enumerate(self._samplers):
             own = (index,) if index else ()
             first_layer.start(stream_key(self.seed, self.number, word_of("labels"), *own))
 
     @classmethod
-    def of_data(
+    def _of_data(
         cls,
         network: Network,
         data: Mapping[str, Any],
@@ -187,7 +187,7 @@ class Chain:
         return cls(program, fixed, seed, number, sampler)
 
     @classmethod
-    def of_rows(
+    def _of_rows(
         cls,
         network: Network,
         cells: Mapping[str, Cells],
@@ -210,7 +210,7 @@ class Chain:
         return cls(program, given, seed, 0, sampler)
 
     @classmethod
-    def replicated(
+    def _replicated(
         cls,
         network: Network,
         sizes: Mapping[str, int],
@@ -235,25 +235,25 @@ class Chain:
         generate_into(program, seed, {**(begin or {}), **{n: program.values[n] for n in values}})
         return cls(program, fixed, seed, 0, sampler)
 
-    def redraw(self, name: str, key: int) -> None:
+    def _redraw(self, name: str, key: int) -> None:
         """Replace the data of an observed node by new ones, given the current values."""
         node, key = self.network[name], check_seed(key, "redraw: key")
         if not isinstance(node, Observed):
             raise DataError(f"redraw: {name!r} is not observed: only data are drawn anew")
-        self.refresh()
+        self._refresh()
         if name not in self._redraws:
-            self._redraws[name] = prior_step(self.program, name)
-        program, value = self.program, self._redraws[name](key)
+            self._redraws[name] = prior_step(self._program, name)
+        program, value = self._program, self._redraws[name](key)
         program.cells[name] = cells_of(node, value, program.replicates)
         if name in program.first_layers:
             program.first_layers[name].start(stream_key(key, 1))
 
     @property
-    def samplers(self) -> tuple[FirstLayer, ...]:
+    def _samplers(self) -> tuple[FirstLayer, ...]:
         """The samplers of the first layer, one for each observed node that has one."""
-        return tuple(self.program.first_layers.values())
+        return tuple(self._program.first_layers.values())
 
-    def follow(self, schedule: Schedule) -> None:
+    def _follow(self, schedule: Schedule) -> None:
         """Take the steps in this order. It is not checked: a wrong order samples another law."""
         steps = listed("follow: schedule", schedule, "give a Schedule")
         for step in steps:
@@ -263,21 +263,21 @@ class Chain:
                     "chain.schedule"
                 )
         self.schedule = schedule = schedule if isinstance(schedule, Schedule) else Schedule(steps)
-        self._turns, self._later = arrange(self.program, schedule, self.seed, self.number)
-        if self.program.shards is not None:
-            self.program.shards.follow(tuple(schedule), self.seed, self.number)
+        self._turns, self._later = arrange(self._program, schedule, self.seed, self.number)
+        if self._program.shards is not None:
+            self._program.shards.follow(tuple(schedule), self.seed, self.number)
         begin_counts(self._turns, self.sweeps)
 
     @property
-    def first_layer(self) -> FirstLayer | None:
+    def _first_layer(self) -> FirstLayer | None:
         """The first of the `samplers`, in most networks the only one; or None."""
-        return next(iter(self.samplers), None)
+        return next(iter(self._samplers), None)
 
     def sweep(self, n: int = 1) -> Chain:
         """Run ``n`` sweeps. Ctrl-C stops at the end of a sweep, and the chain can continue from
         there. A stop within a sweep would silently change the chain."""
-        turns, shards = joined(self._turns), self.program.shards
-        with stop_gently(SIGINT) as stop, self.alone():
+        turns, shards = joined(self._turns), self._program.shards
+        with stop_gently(SIGINT) as stop, self._alone():
             for _ in range(check_integer("sweep: n", n, 0)):
                 self.sweeps += 1
                 self._take_given()
@@ -285,7 +285,7 @@ class Chain:
                     turn(self.sweeps)
                 if shards is not None:
                     shards.swept()
-                self.pending = set(self._later)
+                self._pending = set(self._later)
                 if stop.requested:
                     break
         if stop.requested:  # at any time, also after the last sweep
@@ -295,16 +295,16 @@ class Chain:
     def trace(self) -> Iterator[TraceEvent]:
         """One sweep, step by step: what each step reads, draws and leaves stale. The chain is
         bit-identical to that after `sweep`, also if the loop is left early."""
-        with self.alone():
+        with self._alone():
             self.sweeps += 1
             self._take_given()
             try:
-                yield from trace_turns(self.program, self._turns, self.sweeps)
+                yield from trace_turns(self._program, self._turns, self.sweeps)
             finally:
-                self.pending = set(self._later)
+                self._pending = set(self._later)
 
     @contextmanager
-    def alone(self) -> Iterator[None]:
+    def _alone(self) -> Iterator[None]:
         """A context in which no other thread advances, replaces or copies the chain. Two threads
         that sweep it would draw into the same arrays; only wrong sums of counts would reveal it."""
         if not self._lock.acquire(blocking=False):
@@ -320,43 +320,43 @@ class Chain:
 
     def _take_given(self) -> None:
         """Set the given nodes to their values in this sweep, if they change from sweep to sweep."""
-        number = self.given.number(self.sweeps)
+        number = self._given.number(self.sweeps)
         if number != self._number:
-            self.given.put(self.program, number)
+            self._given.put(self._program, number)
             self._number = number
-            for index, sampler in enumerate(self.samplers):
+            for index, sampler in enumerate(self._samplers):
                 if sampler.is_given:
                     own = (self.sweeps, index) if index else (self.sweeps,)
                     key = stream_key(self.seed, self.number, word_of("labels"), *own)
                     sampler.loadings_changed(key)
 
-    def refresh(self, names: Iterable[str] | None = None) -> None:
+    def _refresh(self, names: Iterable[str] | None = None) -> None:
         """Draw the nodes that no step reads (or those among ``names``), so that their values
         belong to this sweep. Their streams are their own: looking does not change the chain."""
         if names is not None:
             names = [*map(str, listed("refresh: names", names, "give a list of names"))]
-        wanted = self.pending if names is None else self.pending.intersection(names)
+        wanted = self._pending if names is None else self._pending.intersection(names)
         for name in [name for name in self._later if name in wanted]:
             self._later[name](self.sweeps)
-            self.pending.discard(name)
-        for sampler in self.samplers:
+            self._pending.discard(name)
+        for sampler in self._samplers:
             if names is None or sampler.pattern.loadings in names:
                 sampler.show()
 
     def state(self) -> dict[str, NDArray[Any]]:
         """Copies of all arrays that the next sweep reads, by name, in addition to the network, the
         data, the seed and the numbers. `restore` continues from there, bit for bit."""
-        with self.alone():
-            return take_state(self.program, self.pending)
+        with self._alone():
+            return take_state(self._program, self._pending)
 
     def restore(self, state: Mapping[str, NDArray[Any]], sweeps: int) -> Chain:
         """Put a chain of the same network, data, seed and number where `state` was taken."""
-        with self.alone():
+        with self._alone():
             self._restore(state, sweeps)
         return self
 
     def _restore(self, state: Mapping[str, NDArray[Any]], sweeps: int) -> None:
-        program, tables = self.program, read_tables(self.program, state)
+        program, tables = self._program, read_tables(self._program, state)
         for name in self.network.free:
             if name not in tables["values"] and name not in self._later:
                 raise DataError(f"restore: the state has no value of {name!r}")
@@ -366,23 +366,28 @@ class Chain:
         program.counts.update(tables["counts"])
         program.drawn.update(tables["drawn"])
         program.latent_counts.update(tables["latent_counts"])
-        self.pending = {name for name in self._later if name not in tables["values"]}
+        self._pending = {name for name in self._later if name not in tables["values"]}
         restore_samplers(program, tables["sampler"])
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Copies and pickles are made from the state. Steps are functions on the arrays of this
         chain itself, and a copy of its attributes would draw into them."""
-        if (replicates := self.program.replicates) != 1:
+        if (replicates := self._program.replicates) != 1:
             raise DataError(
                 f"a chain of {replicates} replicates cannot be copied or pickled; make another one "
-                "by Chain.replicated, with the same arguments and sweeps"
+                "with the same arguments and sweeps"
             )
         order = None if self.schedule is self._chosen else self.schedule
-        arguments = (self.network, dict(self.program.cells), self.seed, self.number, None,
-                     sampler_name(self), None, executor_behind(self.program),
-                     self.given.stacks or None)  # fmt: skip
-        with self.alone():
-            return _rebuilt, (arguments, order, take_state(self.program, self.pending), self.sweeps)
+        arguments = (self.network, dict(self._program.cells), self.seed, self.number, None,
+                     sampler_name(self), None, executor_behind(self._program),
+                     self._given.stacks or None)  # fmt: skip
+        with self._alone():
+            return _rebuilt, (
+                arguments,
+                order,
+                take_state(self._program, self._pending),
+                self.sweeps,
+            )
 
     def __deepcopy__(self, memo: Any) -> Chain:
         return copy(self)  # its arrays are new; network and data, which never change, are shared
@@ -390,15 +395,15 @@ class Chain:
     @property
     def values(self) -> dict[str, NDArray[np.float64]]:
         """The value of every latent node, by name, with its dims in order."""
-        return self.select(self.network.latent)
+        return self._select(self.network.latent)
 
-    def select(self, names: Iterable[str]) -> dict[str, NDArray[np.float64]]:
+    def _select(self, names: Iterable[str]) -> dict[str, NDArray[np.float64]]:
         """The values of some latent nodes only; nodes drawn on demand are drawn if asked for."""
         wanted = self._latent_names("select", names)
-        self.refresh(wanted)
+        self._refresh(wanted)
         out = {}
         for name in wanted:  # views through which nobody can change the chain
-            value = to_axes(self.program, name, self.program.values[name])[0]
+            value = to_axes(self._program, name, self._program.values[name])[0]
             out[name] = np.asarray(value).view()  # a node without dims gives a plain number
             out[name].flags.writeable = False
         return out
@@ -415,21 +420,21 @@ class Chain:
     def imputed(self, name: str) -> NDArray[np.int64]:
         """The data of an observed node, as counts of the same shape, with the missing (masked)
         cells as the last sweep imputed them. Each sweep is a draw from their posterior."""
-        check_imputed(self.program, name)
-        counts = self.program.latent_counts.get(name)
+        check_imputed(self._program, name)
+        counts = self._program.latent_counts.get(name)
         if counts is None:
             raise DataError(f"imputed: {name!r} is imputed by sweeps: call chain.sweep() first")
-        return np.asarray(self.program.cells[name].dense(counts)[0], np.int64)
+        return np.asarray(self._program.cells[name].dense(counts)[0], np.int64)
 
     @property
     def counts(self) -> dict[str, NDArray[np.int64]]:
         """The integer counts that every latent node received in the last sweep, by name."""
-        return self.counts_of(self.network.free)
+        return self._counts_of(self.network.free)
 
-    def counts_of(self, names: Iterable[str]) -> dict[str, NDArray[np.int64]]:
+    def _counts_of(self, names: Iterable[str]) -> dict[str, NDArray[np.int64]]:
         """The same for some nodes: those of the topics of a first layer are a large array."""
-        program, out, wanted = self.program, {}, self._latent_names("counts_of", names)
-        for sampler in self.samplers:
+        program, out, wanted = self._program, {}, self._latent_names("counts_of", names)
+        for sampler in self._samplers:
             if sampler.pattern.loadings in wanted:
                 sampler.show()
         for name in wanted:
@@ -457,20 +462,20 @@ class Chain:
 
     def log_joint(self) -> float:
         """The log density of the data and all latent values together."""
-        self.refresh()
+        self._refresh()
         known = () if self.network.above else self.network.given  # their parents are omitted
         names = [name for name in self.network.nodes if name not in known]
-        return float(sum(log_density(self.program, name)[0] for name in names))
+        return float(sum(log_density(self._program, name)[0] for name in names))
 
     def log_likelihood(self) -> float:
         """The log density of the data given the latent values."""
-        self.refresh()
-        return float(sum(log_density(self.program, name)[0] for name in self.network.observed))
+        self._refresh()
+        return float(sum(log_density(self._program, name)[0] for name in self.network.observed))
 
 
 def sampler_name(chain: Chain) -> str:
     """The ``sampler`` that makes the same chain again: "auto" may choose otherwise elsewhere."""
-    general = chain.sampler == "composed" and chain.program.kernels
+    general = chain.sampler == "composed" and chain._program.kernels
     return "general" if general else chain.sampler
 
 
@@ -481,7 +486,7 @@ def _rebuilt(
     sweeps: int,
 ) -> Chain:
     """The chain that `Chain.__reduce__` took apart."""
-    chain = Chain.of_data(*arguments)
+    chain = Chain._of_data(*arguments)
     if order is not None:
-        chain.follow(order)
+        chain._follow(order)
     return chain.restore(state, sweeps)

@@ -52,7 +52,7 @@ def chain_content(chain: Chain) -> dict[str, Any]:
         "number": chain.number,
         "sweeps": chain.sweeps,
         "sampler": sampler_name(chain),
-        "shapes": {name: list(cells.shape) for name, cells in chain.program.cells.items()},
+        "shapes": {name: list(cells.shape) for name, cells in chain._program.cells.items()},
     }
 
 
@@ -62,13 +62,13 @@ def chain_state(chain: Chain) -> Group | InParts:
     def whole() -> Group:
         return {name: compact(array) for name, array in chain.state().items()}
 
-    shards = chain.program.shards
-    return whole() if shards is None else shards.state_in_parts(chain.pending, whole)
+    shards = chain._program.shards
+    return whole() if shards is None else shards.state_in_parts(chain._pending, whole)
 
 
 def chain_data(chain: Chain) -> Group | InParts:
     """The data of all observed nodes, as cells; workers write their own rows."""
-    shards, cells = chain.program.shards, chain.program.cells
+    shards, cells = chain._program.shards, chain._program.cells
     if shards is None:
         return data_arrays(cells)
     here = data_arrays({name: each for name, each in cells.items() if name not in shards.cells})
@@ -84,14 +84,14 @@ def data_arrays(data: Mapping[str, Cells]) -> Group:
 
 
 def _encode_chain(chain: Chain) -> Parts:
-    if chain.program.replicates != 1:
+    if chain._program.replicates != 1:
         raise StorageError("replicated chains cannot be saved; save a Chain made by Network.chain")
     groups: dict[str, Group | InParts] = {
         "data": chain_data(chain),
         "state": chain_state(chain),
     }
-    if chain.given.stacks:
-        groups["given"] = dict(chain.given.stacks)
+    if chain._given.stacks:
+        groups["given"] = dict(chain._given.stacks)
     return Parts(chain_content(chain), groups)
 
 
@@ -112,7 +112,7 @@ def decode_chain(
     given, state = files("given") if network.given else None, files("state")
     if sampler == "blocked" and not any(name.startswith("sampler/") for name in state):
         sampler = "general"  # the meaning of "blocked" in older files, without a kernel
-    chain = Chain.of_data(network, data, seed, number, None, sampler, threads, executor, given)
+    chain = Chain._of_data(network, data, seed, number, None, sampler, threads, executor, given)
     return chain.restore(state, content["sweeps"])
 
 

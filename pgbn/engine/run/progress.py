@@ -312,7 +312,7 @@ class Event:
     @cached_property
     def tokens(self) -> int:
         """The total count of the data; of reals, the number of cells that are not zero."""
-        cells = self.chain.program.cells.values()
+        cells = self.chain._program.cells.values()
         return sum(c.sum() if c.is_integer else c.size for c in cells)
 
     @property
@@ -324,7 +324,7 @@ class Event:
         """The factors with counts in each layer of positive scores, from the data up (those above
         the first data node); empty if the network has none. Scores that sum to one, as in a plain
         topic model, have a fixed width."""
-        program, network, widths = self.chain.program, self.chain.network, []
+        program, network, widths = self.chain._program, self.chain.network, []
         for layer in layers_above(network, network.observed[0]):
             received = [
                 counts for pair, counts in program.counts.items() if pair[1] == layer.scores

@@ -188,14 +188,14 @@ class Keep:
     def reader(self, chain: Chain) -> Callable[[], dict[str, NDArray[np.float64]]]:
         """The function that gives the current values of a chain, by name."""
         for name in self.data:
-            check_imputed(chain.program, name, "keep")
-        readers = {n: part.reader(chain.program) for n, part in self.expressions.items()}
+            check_imputed(chain._program, name, "keep")
+        readers = {n: part.reader(chain._program) for n, part in self.expressions.items()}
 
         def read() -> dict[str, NDArray[np.float64]]:
-            values: dict[str, Any] = dict(chain.select(self.latent))
+            values: dict[str, Any] = dict(chain._select(self.latent))
             values |= {name: chain.imputed(name) for name in self.data}
             for name, part in self.expressions.items():
-                chain.refresh(part.names)
+                chain._refresh(part.names)
                 values[name] = readers[name]()[0]
             return {name: np.array(values[name], np.float64) for name in self.names}
 
@@ -303,7 +303,7 @@ class Run:
     ) -> None:
         self._prepare(plan)
         self.make, self.first = make, make(0)
-        keep, sizes = plan.kept(self.first.network), self.first.program.sizes
+        keep, sizes = plan.kept(self.first.network), self.first._program.sizes
         keep.reader(self.first)  # which rejects what cannot be kept
         need = keep.bytes(sizes) * plan.draws * plan.chains
         what = f"draws={plan.draws}, chains={plan.chains} of {', '.join(plan.keep)}"
@@ -373,8 +373,8 @@ class Run:
     def _draws(self, values: dict[str, NDArray[np.float64]], **more: Any) -> Draws:
         chain = self.first
         return Draws(values, **self.plan.about(chain.network, chain.sampler), network=chain.network,
-                     data=dict(chain.program.cells), coords=self.coords,
-                     given=dict(chain.given.stacks), **more)  # fmt: skip
+                     data=dict(chain._program.cells), coords=self.coords,
+                     given=dict(chain._given.stacks), **more)  # fmt: skip
 
     # ---- the loop ---------------------------------------------------------------------
 
@@ -498,14 +498,14 @@ class SavedRun(Run):
         arrays: dict[str, Group | InParts] = {}
         states: dict[str, Any] = {}
         for chain in chains:
-            if self.plan.chains == 1 and chain.program.shards is not None:
+            if self.plan.chains == 1 and chain._program.shards is not None:
                 self._begun = chain  # its rows, which are elsewhere, need not come here and go back
             if not arrays:
                 self.plan.kept(chain.network).reader(chain)  # which rejects what cannot be kept
                 self.content = self._shared(chain, labels(chain))
                 arrays[DATA] = chain_data(chain)
-                if chain.given.stacks:
-                    arrays[GIVEN] = dict(chain.given.stacks)
+                if chain._given.stacks:
+                    arrays[GIVEN] = dict(chain._given.stacks)
             states[str(chain.number)] = chain_content(chain)
             arrays[f"state/{chain.number}"] = chain_state(chain)
             arrays[f"trace/{chain.number}"] = {}
@@ -514,11 +514,11 @@ class SavedRun(Run):
 
     def _shared(self, chain: Chain, coords: Coords) -> dict[str, Any]:
         """The content that all chains share, before they begin."""
-        keep, sizes = self.plan.kept(chain.network), chain.program.sizes
+        keep, sizes = self.plan.kept(chain.network), chain._program.sizes
         return {
             **self.plan.about(chain.network, chain.sampler),
             "coords": dict(coords),
-            **described(chain.network, chain.program.cells, chain.given.stacks),
+            **described(chain.network, chain._program.cells, chain._given.stacks),
             "entries": {name: list(keep.shape(name, sizes)) for name in keep.names},
             "layout": {name: [[] for _ in range(self.plan.chains)] for name in self.plan.keep},
         }
@@ -543,7 +543,7 @@ class SavedRun(Run):
                                  executor=self.executor)  # fmt: skip
             trace = {name: list(map(float, t)) for name, t in files(f"trace/{number}").items()}
             found = RunningChain(chain, self.plan, trace)
-            keep, sizes = found.keep, chain.program.sizes
+            keep, sizes = found.keep, chain._program.sizes
             entries = {name: list(keep.shape(name, sizes)) for name in keep.names}
             if chain.number != number or self.content["entries"] != entries:
                 raise StorageError(f"damaged: chain {number} is not one of this run")
@@ -671,10 +671,10 @@ def sample(
     each = threads if parallel == 1 else _threads_each(plan, threads)
 
     def make(number: int) -> Chain:
-        return Chain.of_data(network, data, seed, number, None, sampler, each, executor, held)
+        return Chain._of_data(network, data, seed, number, None, sampler, each, executor, held)
 
     def labels(chain: Chain) -> Coords:
-        return read_coords(network, data, coords, chain.program.sizes)
+        return read_coords(network, data, coords, chain._program.sizes)
 
     if save is None:
         return Run(plan, make, labels).run(progress, callback)
@@ -730,7 +730,7 @@ def time_samplers(
     found = {}
     for name in sampler_names():
         try:
-            chain = Chain.of_data(network, data, sampler=name, threads=threads)
+            chain = Chain._of_data(network, data, sampler=name, threads=threads)
         except (NetworkError, StaleReadError):  # not for this network, or this order of steps
             continue
         chain.sweep(burn_in)

@@ -161,10 +161,10 @@ def hear(
     rows = next(iter(data.values())).shape[0]
     init = {**values, **_begin_scores(network, values, rows)}
     try:  # with scores integrated out of the first layer: it mixes best of those that fix Φ
-        chain = Chain.of_data(network, data, seed, init=init, sampler="partial", executor=executor)
+        chain = Chain._of_data(network, data, seed, init=init, sampler="partial", executor=executor)
     except NetworkError:
-        chain = Chain.of_data(network, data, seed, init=init, sampler="blocked", executor=executor)
-    chain.follow(_local_steps(chain.schedule, network, roles))
+        chain = Chain._of_data(network, data, seed, init=init, sampler="blocked", executor=executor)
+    chain._follow(_local_steps(chain.schedule, network, roles))
     total: Heard = {}
     chain.sweep(sweeps[0])
     for _ in range(sweeps[1]):
@@ -188,10 +188,10 @@ def received_by(chain: Chain, roles: Roles) -> Heard:
     """The evidence that the shared nodes received in the last sweep of a chain."""
     if not chain.sweeps:
         return {}
-    for sampler in chain.samplers:
+    for sampler in chain._samplers:
         sampler.show_counts()
     names = (*roles.proportions, *roles.received)
-    return {name: _received(chain.program, name, name in roles.received) for name in names}
+    return {name: _received(chain._program, name, name in roles.received) for name in names}
 
 
 def _begin_scores(network: Network, values: Mapping[str, Array], rows: int) -> dict[str, Array]:
@@ -312,8 +312,8 @@ class Learner:
     def begin(self, data: Mapping[str, Any], scale: float, sweeps: int) -> None:
         """The first values: those of a Gibbs chain on some rows after some sweeps, and the evidence
         of its rows. There are ``scale`` times as many rows in all."""
-        chain = Chain.of_data(self.network, data, self.seed, executor=self.executor).sweep(sweeps)
-        found = chain.select(self.roles.shared)
+        chain = Chain._of_data(self.network, data, self.seed, executor=self.executor).sweep(sweeps)
+        found = chain._select(self.roles.shared)
         self.values = {n: np.array(found[n], order="C") for n in self.roles.shared}
         for name, (count, exposure) in received_by(chain, self.roles).items():
             self.counts[name], self.exposures[name] = scale * count, scale * exposure
@@ -397,6 +397,6 @@ class Learner:
         given = {exposure_of(name): np.maximum(self.exposures[name], 1e-300) for name in received}
         init = {name: self.values[name] for name in network.free}
         own = stream_key(key, word_of("above"))
-        chain = Chain.of_data(network, data, own, init=init, given=given, sampler="composed")
-        for name, value in chain.sweep().select(network.free).items():
+        chain = Chain._of_data(network, data, own, init=init, given=given, sampler="composed")
+        for name, value in chain.sweep()._select(network.free).items():
             self.values[name] = np.array(value, order="C")

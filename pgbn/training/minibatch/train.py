@@ -365,7 +365,7 @@ class Arriving:
             batch = sp.csr_array(X[start : start + self.size])
             local = self.learner.step({observed: batch}, self.seen / batch.shape[0])
         assert isinstance(local, Local)
-        rows = local.chain.program.cells[observed].rows
+        rows = local.chain._program.cells[observed].rows
         return network_of(self.learner, local, self.model, self.seen / rows)
 
 

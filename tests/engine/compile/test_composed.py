@@ -26,7 +26,7 @@ from tests.helpers.language import COMPLETED_SIZES, SIZE, weighted_topics
 def test_without_pseudo_counts_the_draws_are_wrong() -> None:
     def forget(chain: pg.Chain) -> None:
         at = [turn.step.name for turn in chain._turns].index("phi")
-        run = draw_step(chain.program, Draw(chain.network["phi"]))
+        run = draw_step(chain._program, Draw(chain.network["phi"]))
         chain._turns[at] = type(chain._turns[at])(chain._turns[at].step, 1, run)
 
     result = geweke(weighted_topics(3.0 * SIZE), COMPLETED_SIZES, 2000, 8, seed=4, broken=forget)
@@ -57,9 +57,9 @@ def test_exposures_of_rows_and_terms_never_cost_their_product(
     )
     values = chain.values
     for name in ("phi", "theta", "s"):
-        assert np.isfinite(chain.program.exposure(name).get()).all()
+        assert np.isfinite(chain._program.exposure(name).get()).all()
     wanted = np.outer(known.value, values["s"] @ values["theta"])
-    np.testing.assert_allclose(chain.program.exposure("phi").get().reshape(terms, 2), wanted)
+    np.testing.assert_allclose(chain._program.exposure("phi").get().reshape(terms, 2), wanted)
     assert worked
     assert max(worked) <= 2 * max(rows, terms)
 

@@ -51,7 +51,7 @@ def test_the_density_of_masked_data_leaves_them_out() -> None:
 
 def test_every_replicate_has_its_own_density() -> None:
     network = Network(Poisson("x", pg.Gamma("g", 2, 3), dims="i"))
-    program = pg.Chain.replicated(network, {"i": 4}, 3, seed=1).program
+    program = pg.Chain._replicated(network, {"i": 4}, 3, seed=1)._program
     found = log_density(program, "g")
     assert found == pytest.approx(stats.gamma(2, scale=1 / 3).logpdf(program.values["g"]))
     x = program.cells["x"].dense()
@@ -69,8 +69,8 @@ NODES = {"shape_of_gammas": "a", "beside_conjugate": "a", "twice": "a", "concent
 @pytest.mark.parametrize(("name", "node"), NODES.items())
 def test_differences_are_those_of_the_joint_density(name: str, node: str) -> None:
     net = SLICED[name]()
-    chain = Chain.replicated(net, sizes_of(net), 3, 0, "composed", 1)
-    program = chain.program
+    chain = Chain._replicated(net, sizes_of(net), 3, 0, "composed", 1)
+    program = chain._program
     conditional = ConditionalDensity(program, net[node])
 
     def joint() -> np.ndarray:

@@ -54,7 +54,7 @@ def test_values_that_were_seen_do_not_change(threads):
     seen, copies, places = [], [], set()
     for _ in range(6):
         chain.sweep()
-        now = {**chain.values, **chain.program.values, "counts": chain.counts["theta2"]}
+        now = {**chain.values, **chain._program.values, "counts": chain.counts["theta2"]}
         seen.append(now)
         copies.append({name: value.copy() for name, value in now.items()})
     for now, copy in zip(seen, copies, strict=True):
@@ -62,7 +62,7 @@ def test_values_that_were_seen_do_not_change(threads):
     now = seen = copies = None
     for _ in range(12):
         chain.sweep()
-        places.add(address(chain.program.values["theta2"]))
+        places.add(address(chain._program.values["theta2"]))
     assert len(places) < 12  # and memory is used again
 
 

@@ -58,7 +58,7 @@ def test_the_factor_of_the_column_is_found_where_it_keeps_the_bits() -> None:
 
     def found(rate: Any, **sizes: int) -> int | None:
         network = Network(Poisson("x", rate, dims=("i", "j")), sizes=sizes)
-        program = network.chain({"x": np.ones((3, 4))}, sampler="composed").program
+        program = network.chain({"x": np.ones((3, 4))}, sampler="composed")._program
         return splitter_of(program, program.network["x"], "rate").parts[0].column_factor
 
     assert found(phi @ theta, k=2) == 0
@@ -71,7 +71,7 @@ def test_the_factor_of_the_column_is_found_where_it_keeps_the_bits() -> None:
 def test_no_count_goes_to_a_term_of_rate_0() -> None:
     gate = pgbn.Bernoulli("h", 0.5, dims="i")
     network = Network(Poisson("x", gate + Gamma("b", 1, 1, dims="i"), dims="i"))
-    program = network.chain({"x": [5, 5]}, init={"h": [0.0, 1.0], "b": [1.0, 1e-300]}).program
+    program = network.chain({"x": [5, 5]}, init={"h": [0.0, 1.0], "b": [1.0, 1e-300]})._program
     (h,), (b,) = splitter_of(program, network["x"], "rate").cells(
         1, program.cells["x"], program.cells["x"].values
     )

@@ -54,7 +54,7 @@ def test_coordinates_give_the_chain_of_dense_data(tmp_path: Path) -> None:
 def test_a_place_that_is_named_twice_adds_up() -> None:
     twice = {dim: np.concatenate([each, each]) for dim, each in COO.items()}
     chain = NET.chain({"y": twice}, threads=1)
-    assert np.array_equal(chain.program.cells["y"].dense()[0], 2 * Y)
+    assert np.array_equal(chain._program.cells["y"].dense()[0], 2 * Y)
 
 
 class Compressed:
@@ -70,15 +70,15 @@ class Compressed:
 
 def test_all_formats_of_the_package_sparse_are_read() -> None:
     chain = NET.chain({"y": Compressed()}, threads=1)
-    assert np.array_equal(chain.program.cells["y"].dense()[0], Y)
+    assert np.array_equal(chain._program.cells["y"].dense()[0], Y)
 
 
 def test_coordinates_of_a_matrix_are_a_matrix() -> None:
     x = Poisson("x", Gamma("g", 1.0, 1.0, dims="doc"), dims=("doc", "term"))
     chain = Network(x).chain({"x": {"doc": [1, 0], "term": [2, 2], "values": [3, 1]}}, threads=1)
-    assert chain.program.cells["x"].dense()[0].tolist() == [[0, 0, 1], [0, 0, 3]]
+    assert chain._program.cells["x"].dense()[0].tolist() == [[0, 0, 1], [0, 0, 3]]
     dok = sp.dok_array(np.eye(2))  # a mapping, and no coordinates
-    assert Network(x).chain({"x": dok}, threads=1).program.cells["x"].dense().sum() == 2
+    assert Network(x).chain({"x": dok}, threads=1)._program.cells["x"].dense().sum() == 2
 
 
 def test_an_exposure_of_one_mode_too_few_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -120,7 +120,7 @@ REFUSED: dict[str, tuple[Callable[[], Any], list[str]]] = {
     ),
     "negative": (lambda: NET.chain({"y": COO | {"values": -COO["values"]}}), ["negative"]),
     "rows": (
-        lambda: NET.chain({"y": COO}).program.cells["y"].indptr,
+        lambda: NET.chain({"y": COO})._program.cells["y"].indptr,
         ["a × b × c × d", "coordinates", "not supported here"],
     ),
 }

@@ -53,7 +53,7 @@ def test_the_driver_reads_no_cells(corpus: pgbn.Corpus, monkeypatch: pytest.Monk
     monkeypatch.setattr(StoredCells, "values", property(refuse))
     monkeypatch.setattr(StoredCells, "indices", property(refuse))
     chain = NETWORK.chain({"x": corpus}, executor=Spread(2)).sweep(2)
-    assert isinstance(chain.program.cells["x"], StoredCells)
+    assert isinstance(chain._program.cells["x"], StoredCells)
     other = NETWORK.chain({"x": X}, sampler="partial", threads=1).sweep(2)
     assert_same(everything(chain), everything(other))
     pgbn.save(chain, "saved")
@@ -100,8 +100,8 @@ def test_a_damaged_block_is_named(corpus: pgbn.Corpus, tmp_path: Path) -> None:
 def test_without_a_plate_the_driver_has_the_cells(corpus: pgbn.Corpus) -> None:
     network = zoo.gamma_markov_chain(4)
     chain = network.chain({"x": corpus}, executor=Spread(2)).sweep(1)
-    assert chain.program.shards is None
-    assert not isinstance(chain.program.cells["x"], StoredCells)
+    assert chain._program.shards is None
+    assert not isinstance(chain._program.cells["x"], StoredCells)
     assert_same(everything(chain), everything(network.chain({"x": X}, threads=1).sweep(1)))
 
 
@@ -119,7 +119,7 @@ def test_rows_in_files(corpus: pgbn.Corpus, tmp_path: Path) -> None:
     executor = pgbn.Disk(tmp_path / "rows", threads=1)
     read = NETWORK.chain({"x": corpus}, executor=executor)
     assert read.sampler == "partial"
-    np.testing.assert_array_equal(read.program.cells["x"].dense()[0], X)
+    np.testing.assert_array_equal(read._program.cells["x"].dense()[0], X)
     other = NETWORK.chain({"x": X}, sampler="partial", threads=1).sweep(2)
     assert_same(everything(read.sweep(2)), everything(other))
     options: dict[str, Any] = {"burn_in": 2, "sweeps": 1, "progress": False}

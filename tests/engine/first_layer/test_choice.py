@@ -253,12 +253,12 @@ def test_data_without_a_sampler(
     for other in ("auto", "blocked"):
         chain = network.chain({network.observed[0]: data}, sampler=other)
         assert chain.sampler == instead
-        assert bool(chain.samplers) == (instead == "blocked")
+        assert bool(chain._samplers) == (instead == "blocked")
 
 
 def test_the_general_rules_can_be_asked_for_the_first_layer_alone() -> None:
     chain = pg.zoo.pfa(2).chain({"x": X}, sampler="general")
-    assert (chain.sampler, chain.program.kernels, chain.samplers) == ("composed", True, ())
+    assert (chain.sampler, chain._program.kernels, chain._samplers) == ("composed", True, ())
 
 
 def test_auto_takes_the_first_that_the_order_of_a_user_allows() -> None:

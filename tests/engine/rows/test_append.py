@@ -18,7 +18,7 @@ def test_old_values_stay_and_all_rows_are_there(sampler) -> None:
     before = {name: np.array(value) for name, value in chain.values.items()}
     joined = chain.append({"x": X[12:]}, sweeps=3)
     assert (joined.sampler, joined.sweeps) == (chain.sampler, 5)
-    np.testing.assert_array_equal(joined.program.cells["x"].dense()[0], X)
+    np.testing.assert_array_equal(joined._program.cells["x"].dense()[0], X)
     for name, value in before.items():
         now = joined.values[name]
         np.testing.assert_array_equal(

@@ -29,7 +29,7 @@ def test_an_order_that_reads_counts_before_they_are_drawn_finds_some() -> None:
     for early in ("theta1", "counts(r)"):
         order = [early, *(name for name in steps if name != early)]
         chain = network.chain({"x": X}, sampler="blocked")
-        chain.follow(reorder(steps, order, check=False))
+        chain._follow(reorder(steps, order, check=False))
         assert chain.sweep(2).sweeps == 2
     page = network.animate({"x": X[:2]}, order=order, sweeps=2)
     assert "which is wrong" in str(page)

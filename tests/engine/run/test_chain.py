@@ -35,9 +35,9 @@ REFUSED: dict[str, tuple[Callable[[], Any], list[str]]] = {
     "sweep -1": (lambda: run(X).sweep(-1), ["n=-1", "integer"]),
     "sweep 1.5": (lambda: run(X).sweep(1.5), ["n=1.5"]),
     "sweep 10**400": (lambda: run(X).sweep(10**400), ["n=1000", "below 2^63"]),
-    "select": (lambda: run(X).select(["thet1"]), ["Did you mean 'theta1'"]),
-    "select data": (lambda: run(X).select(["x"]), ["'x' is not a latent node"]),
-    "select number": (lambda: run(X).select(3), ["names=3: give a list"]),
+    "select": (lambda: run(X)._select(["thet1"]), ["Did you mean 'theta1'"]),
+    "select data": (lambda: run(X)._select(["x"]), ["'x' is not a latent node"]),
+    "select number": (lambda: run(X)._select(3), ["names=3: give a list"]),
     "init name": (lambda: run(X, init={"thet": 1}), ["init: 'thet'", "theta1"]),
     "init data": (lambda: run(X, init={"x": X}), ["init: 'x'", "latent"]),
     "init shape": (lambda: run(X, init={"theta1": np.ones((3, 3))}), ["theta1", "(3, 3)"]),
@@ -88,7 +88,7 @@ def test_counts_add_up(documents, sampler) -> None:
     assert (counts["phi2"].sum(axis=0) <= counts["theta1"].sum(axis=0)).all()
     assert (counts["r"] <= counts["theta2"].sum(axis=0)).all()
     assert ((counts["phi2"].sum(axis=0) > 0) == (counts["theta1"].sum(axis=0) > 0)).all()
-    some = chain.counts_of(["theta1", "c0"])  # c0 receives exposures alone
+    some = chain._counts_of(["theta1", "c0"])  # c0 receives exposures alone
     assert list(some) == ["theta1"]
     assert np.array_equal(some["theta1"], counts["theta1"])
 
@@ -101,7 +101,7 @@ def test_values_are_positive_finite_read_only_and_sum_to_one(documents) -> None:
     for name in ("phi1", "phi2"):
         np.testing.assert_allclose(chain.values[name].sum(axis=1), 1, rtol=1e-12)
     with pytest.raises(ValueError, match="read-only"):
-        chain.select("r")["r"][0] = 1.0
+        chain._select("r")["r"][0] = 1.0
 
 
 @pytest.mark.parametrize(
@@ -156,7 +156,7 @@ def test_initial_values_are_taken_and_others_drawn_from_streams_of_their_own() -
     one, two = (NET.chain({"x": X}, seed=5, init=init) for init in given)
     assert one.values["theta1"].tolist() == THETA.tolist()
     assert one.values["phi1"].tolist() == phi.tolist()
-    assert one.program.values["phi1"].tolist() == [phi.T.tolist()]
+    assert one._program.values["phi1"].tolist() == [phi.T.tolist()]
     assert np.array_equal(one.values["r"], two.values["r"])
     assert not np.array_equal(one.values["r"], NET.chain({"x": X}, seed=6).values["r"])
 
@@ -177,7 +177,7 @@ def copied(request: pytest.FixtureRequest) -> Callable[[Any], Any]:
 
 def reversed_order() -> Chain:
     chain = zoo.pgbn([5, 4]).chain({"x": counts()}, 1, sampler="composed")
-    chain.follow(Schedule(tuple(reversed(tuple(chain.schedule)))))
+    chain._follow(Schedule(tuple(reversed(tuple(chain.schedule)))))
     return chain
 
 
@@ -215,7 +215,7 @@ def check_copy(make: Callable[[], Chain], copied: Callable[[Any], Any], cut: int
 def test_a_copy_continues_as_the_chain(name: str, copied: Callable[[Any], Any]) -> None:
     cut = 0 if name == "collapsed" else 3
     twin = check_copy(ORIGINALS[name], copied, cut)
-    assert twin.program.kernels == (name not in ("composed", "another order"))
+    assert twin._program.kernels == (name not in ("composed", "another order"))
 
 
 def test_rows_in_files_and_with_workers_stay_there(tmp_path: Path) -> None:
@@ -227,12 +227,12 @@ def test_rows_in_files_and_with_workers_stay_there(tmp_path: Path) -> None:
             ),
             copy.deepcopy,
         )
-        assert isinstance(twin.program.executor, pg.Disk) == (executor is disk)
+        assert isinstance(twin._program.executor, pg.Disk) == (executor is disk)
 
 
 def test_replicated_chains_are_rejected_with_the_remedy(copied: Callable[[Any], Any]) -> None:
-    chain = Chain.replicated(NET, {"doc": 3, "term": 4}, 5)
-    with pytest.raises(DataError, match=r"5 replicates.*Chain\.replicated"):
+    chain = Chain._replicated(NET, {"doc": 3, "term": 4}, 5)
+    with pytest.raises(DataError, match="5 replicates.*make another one"):
         copied(chain)
 
 

@@ -69,7 +69,7 @@ def test_looking_does_not_matter(tmp_path: Path) -> None:
     chain, other = (
         zoo.pgbn([6, 5]).chain({"x": counts()}, 1, sampler="collapsed").sweep(3) for _ in range(2)
     )
-    chain.select(["phi1"])
+    chain._select(["phi1"])
     pgbn.save(chain, tmp_path)
     same(pgbn.load(tmp_path).values, other.values)
 
@@ -99,7 +99,7 @@ def test_general_rules_are_told_from_those_of_the_reference() -> None:
     chain.sweep(2)
     groups = {"data": chain_data(chain), "state": chain_state(chain)}
     other = decode_chain({**chain_content(chain), "sampler": "blocked"}, groups.__getitem__)
-    assert (other.sampler, other.samplers) == ("composed", ())
+    assert (other.sampler, other._samplers) == ("composed", ())
     assert np.array_equal(other.sweep().values["r"], chain.sweep().values["r"])
 
 
@@ -122,7 +122,7 @@ def test_damaged_data_are_refused(changes: dict[str, Any], words: str) -> None:
 
 
 def test_replicated_chains_cannot_be_saved() -> None:
-    chain = Chain.replicated(NET, {"doc": 2, "term": 3}, 4)
+    chain = Chain._replicated(NET, {"doc": 2, "term": 3}, 4)
     with pytest.raises(StorageError, match="replicated chains cannot be saved"):
         encode(chain)
 

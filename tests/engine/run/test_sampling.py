@@ -264,7 +264,7 @@ PLAN = RunPlan(2, 6, 1, 2, 1, ("r", "theta1"))
 
 def begun(folder: Path) -> SavedRun:
     store = SavedRun(Runner(folder, "run", asdict(PLAN), NEVER), PLAN, 1)
-    chains = (Chain.of_data(zoo.pfa(3), {"x": counts()}, 1, n, threads=1) for n in range(2))
+    chains = (Chain._of_data(zoo.pfa(3), {"x": counts()}, 1, n, threads=1) for n in range(2))
     store.begin(chains, lambda chain: {})
     return store
 

@@ -61,7 +61,7 @@ def threads(request: Any) -> tuple[Any, ...]:
 def test_the_bits_are_those_of_threads(threads: tuple[Any, ...], workers: int) -> None:
     network, sampler, data, expected, log_joint = threads
     chain = network.chain(data, sampler=sampler, executor=Spread(workers)).sweep(3)
-    shards = chain.program.shards
+    shards = chain._program.shards
     assert shards is not None
     assert len(shards.edges) == workers
     assert "counts(x)" in spread_out(chain)
@@ -89,7 +89,7 @@ def test_what_is_shared_is_drawn_by_the_driver_and_the_rest_by_workers() -> None
         "counts(x)", "counts(theta1)", "counts(theta2)", "counts(theta3)", "c4", "c3", "p2",
         "theta3", "theta2",
     ]  # fmt: skip
-    shards = chain.program.shards
+    shards = chain._program.shards
     assert shards is not None
     here = shards.tables["values"].data
     assert all(here[name] is None for name in ("theta1", "theta2", "theta3"))
@@ -119,7 +119,7 @@ def test_a_chain_goes_on_in_another_order() -> None:
     chain = network.chain(data, sampler=sampler, executor=Spread(2)).sweep(1)
     other = network.chain(data, sampler=sampler, threads=1).sweep(1)
     for each in (chain, other):
-        each.follow(each.schedule)
+        each._follow(each.schedule)
     assert_same(everything(chain.sweep(1)), everything(other.sweep(1)))
 
 
@@ -160,7 +160,7 @@ def test_rows_that_are_appended_go_to_the_workers() -> None:
     chains = [network.chain(data, sampler=sampler, threads=1).sweep(1),
               network.chain(data, sampler=sampler, executor=Spread(2)).sweep(1)]  # fmt: skip
     one, other = (chain.append({"x": X[:50]}).sweep(1) for chain in chains)
-    assert other.program.shards is not None
+    assert other._program.shards is not None
     assert_same(everything(one), everything(other))
 
 
@@ -214,7 +214,7 @@ def test_a_checkpoint_in_parts_goes_on_anywhere(name: str, tmp_path: Path) -> No
 def test_the_driver_gathers_no_rows(tmp_path: Path) -> None:
     network, sampler, data = CASES["partial"]
     chain = network.chain(data, sampler=sampler, executor=Spread(2)).sweep(2)
-    shards = chain.program.shards
+    shards = chain._program.shards
     assert shards is not None
     before = [dict(table.data) for table in shards.tables.values()]
     pgbn.save(chain, tmp_path / "chain")

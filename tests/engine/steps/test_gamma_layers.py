@@ -63,7 +63,7 @@ def layers(shape: Any, rate: Any = 1.0) -> pg.Network:
 def program_of(network: pg.Network) -> Program:
     sizes = {dim: 2 if dim == "above" else 3 for dim in network.dims}
     network = network.with_sizes(**sizes)
-    return network.chain({"x": network.generate(1)["x"]}, sampler="blocked").program
+    return network.chain({"x": network.generate(1)["x"]}, sampler="blocked")._program
 
 
 PHI = pg.Dirichlet("phi", 1, over="topic", dims="above")

@@ -38,8 +38,10 @@ def broken_step(draw_all: Callable[[Entry, list[Callable[[int], None]], int], No
 
     def broken(chain: Chain) -> None:
         sequential = chain.network.wiring.connections.sequential["phi"]
-        now = Entry(chain.program, sequential)
-        draws = [draw_entry(chain.program, now, chain.network[name]) for name in sequential.members]
+        now = Entry(chain._program, sequential)
+        draws = [
+            draw_entry(chain._program, now, chain.network[name]) for name in sequential.members
+        ]
         run = partial(draw_all, now, draws)
         chain._turns = [
             replace(turn, run=run) if turn.step.name == "phi" else turn for turn in chain._turns

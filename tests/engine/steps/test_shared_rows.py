@@ -16,13 +16,13 @@ REPEATS = 600
 
 def chain_of(threads: int = 1) -> Chain:
     data = {"x": authors().generate(seed=2)["x"] + 2}
-    return Chain.of_data(authors(), data, 0, threads=threads, sampler="general")
+    return Chain._of_data(authors(), data, 0, threads=threads, sampler="general")
 
 
 def alike(name: str) -> bool:
     """Whether kernel and rules share out counts with the same means, and all of them."""
     chain = chain_of()
-    program, task = chain.program, DataCounts(chain.network["x"])
+    program, task = chain._program, DataCounts(chain.network["x"])
     kernel, rules = module.shared_rows(program, task), data_step(program, task)
     assert kernel is not None
     found = []
@@ -54,5 +54,5 @@ def test_scores_of_another_document_are_seen(monkeypatch: pytest.MonkeyPatch) ->
 
 def test_it_serves_sums_over_topics_only() -> None:
     network = looked_up_pairs()
-    chain = Chain.of_data(network, {"x": network.generate(seed=1)["x"]}, threads=1)
-    assert module.shared_rows(chain.program, DataCounts(network["x"])) is None
+    chain = Chain._of_data(network, {"x": network.generate(seed=1)["x"]}, threads=1)
+    assert module.shared_rows(chain._program, DataCounts(network["x"])) is None

@@ -82,7 +82,7 @@ def test_counts_at_a_wrong_lag_are_seen() -> None:
 
         def run(key: int) -> None:
             turn.run(key)
-            passed = chain.program.counts["theta", "self"]
+            passed = chain._program.counts["theta", "self"]
             passed[1:] = passed[:-1].copy()
             passed[0] = 0
 
