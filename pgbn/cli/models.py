@@ -76,7 +76,7 @@ def read_network(path: Path) -> Network:
             raise DataError(f"{path}: {error}") from error
     trained = unwrapped(load(path))
     if isinstance(trained, TrainedNetwork):
-        return trained.network()
+        return trained.network
     found = trained if isinstance(trained, Network) else getattr(trained, "network", None)
     if not isinstance(found, Network):
         raise DataError(f"{path}: no network in it; an estimator that was not fitted has none yet")

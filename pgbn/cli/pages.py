@@ -139,7 +139,7 @@ def _any_network(folders: list[Path], saved: list[Saved], title: str | None) -> 
     if isinstance(first, Draws):
         return report_data(open_draws(folders[0])[0], title=title or "")
     settings = {key: str(value) for key, value in saved[0].record.get("arguments", {}).items()}
-    name = title or f"{', '.join(network.model.observed)}: a network of {network.depth} layers"
+    name = title or f"{', '.join(network.network.observed)}: a network of {network.depth} layers"
     return report_data(first, title=name, settings=settings)
 
 

@@ -61,7 +61,7 @@ def finished(folder: Path) -> None:
     stopped = getattr(result, "stopped", "")
     topics = is_belief(network)
     layers = layer_quality(network) if topics else []
-    advice = training_advice(result, saved.data) if hasattr(result, "networks") and topics else []
+    advice = training_advice(result, saved.data) if hasattr(result, "models") and topics else []
 
     def text() -> None:
         for quality in layers:

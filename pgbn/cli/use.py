@@ -382,7 +382,7 @@ def _save(folder: Path, opened: Model, network: TrainedNetwork, changes: Labels)
     if hasattr(value, "set_labels"):  # an estimator
         value.set_labels(changes)
     elif isinstance(value, LayerwiseTraining):
-        value = replace(value, networks=(*value.networks[:-1], network))
+        value = replace(value, models=(*value.models[:-1], network))
     else:
         value = network
     save(value, folder, vocabulary=saved.vocabulary, labels=saved.labels,

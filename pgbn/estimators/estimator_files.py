@@ -51,7 +51,7 @@ def _fitted(estimator: NetworkTransformer) -> tuple[dict[str, Any], Group]:
     content: dict[str, Any] = {"seed": estimator._seed, "features": estimator.n_features_in_}
     arrays: Group = {}
     if hasattr(estimator, "training_"):
-        content["networks"], arrays = encode_networks(estimator.training_.networks)
+        content["networks"], arrays = encode_networks(estimator.training_.models)
         content["stopped"] = estimator.training_.stopped
     if hasattr(estimator, "feature_names_in_"):
         content["feature_names"] = [str(name) for name in estimator.feature_names_in_]

@@ -30,7 +30,7 @@ def begin_fit(
     if again:
         _check_same(estimator, fixed, settings)
         fixed["random_state"] = estimator._fixed["random_state"]  # budgets may have been added
-        networks = estimator.training_.networks
+        networks = estimator.training_.models
         start = networks[-1]
         if start.depth < settings.depth:
             full = why_start_is_full(start, float(X.sum()), settings.min_width)

@@ -227,11 +227,11 @@ class NetworkTransformer(TransformerMixin, BaseEstimator):
         grown = self.training_.deepest
         if grown.depth < depth:
             message = f"the network has {grown.depth} of {depth} layers: {self.training_.stopped}"
-            if self.features is not None and self.features not in grown.network().latent:
+            if self.features is not None and self.features not in grown.network.latent:
                 raise DataError(f"features={self.features!r}: {message}; give a smaller min_width")
             notify(message)
-        further = {name: grown.state[name] for name in self._further(grown.network())}
-        self._keep_draws(grown.network(), dict(grown.draws), {**grown.means, **further})
+        further = {name: grown.state[name] for name in self._further(grown.network)}
+        self._keep_draws(grown.network, dict(grown.draws), {**grown.means, **further})
 
     def _further(self, network: Network) -> list[str]:
         """The nodes of rows, other than the features, in the slots of the data."""

@@ -187,7 +187,7 @@ class PGBN(NetworkTransformer):
     ----------
     components_ : Φ^(1), (K_1, terms), rows sum to one.
     widths_ : (K_1, …, K_T).
-    networks_ : the trained networks of 1 … T layers; `TrainedNetwork` has the rest.
+    models_ : the trained networks of 1 … T layers; `TrainedNetwork` has the rest.
     """
 
     def __new__(cls, *arguments: Any, **named: Any) -> Any:
@@ -303,7 +303,7 @@ class PGBN(NetworkTransformer):
         if training.deepest.vocabulary is None:  # names that a model was saved with come first
             training = training.with_vocabulary(getattr(self, "feature_names_in_", None))
         self.training_ = training
-        self.networks_: tuple[TrainedNetwork, ...] = training.networks
+        self.models_: tuple[TrainedNetwork, ...] = training.models
         self.widths_ = training.widths
         self.components_ = training.deepest.phi[0]
         self.n_iter_ = training.deepest.sweeps
@@ -340,7 +340,7 @@ class PGBN(NetworkTransformer):
         """A learner at the last state of the chain, with steps as short as after so many sweeps,
         which has seen the documents of `fit`."""
         network = self.training_.deepest
-        learner = Learner(network.network(), ROWS, self._seed, executor=read_executor(self))
+        learner = Learner(network.network, ROWS, self._seed, executor=read_executor(self))
         scores = layers_of_zoo.theta(1)
         if not {*learner.roles.shared, scores} <= set(network.state):
             raise DataError(
@@ -561,9 +561,9 @@ class PGBN(NetworkTransformer):
         """Name topics, ``{(1, 0): "weather"}``; an empty name takes a label away. They are saved,
         and stand in all lists and in the report."""
         check_is_fitted(self)
-        *below, deepest = self.training_.networks
-        labelled = replace(self.training_, networks=(*below, deepest.with_labels(labels)))
-        self.training_, self.networks_ = labelled, labelled.networks
+        *below, deepest = self.training_.models
+        labelled = replace(self.training_, models=(*below, deepest.with_labels(labels)))
+        self.training_, self.models_ = labelled, labelled.models
         return self
 
     def label_by_keywords(

@@ -97,7 +97,7 @@ def kept_data(model: Any) -> Any:
         )
     names = getattr(trained, "vocabulary", None)
     coords = {layers.TERM: list(names)} if names is not None else {}
-    return kept_tree(trained.network(), trained.draws, coords)
+    return kept_tree(trained.network, trained.draws, coords)
 
 
 def kept_tree(

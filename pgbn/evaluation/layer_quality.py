@@ -178,8 +178,8 @@ def without_duplicates(
         merged = merge_duplicates(training.deepest)
         if merged is None:
             break
-        networks = (*training.networks[:-1], train(merged))
-        training = replace(training, networks=networks)
+        networks = (*training.models[:-1], train(merged))
+        training = replace(training, models=networks)
     if training.widths == before:
         return training
     shown = " to ".join("-".join(map(str, widths)) for widths in (before, training.widths))
@@ -220,12 +220,12 @@ _FEWER_BELOW = (
 def training_advice(training: LayerwiseTraining, X: Any = None) -> list[str]:
     """Warnings about a training, and about the documents × terms ``X`` that it was trained on; none
     if all is well."""
-    if not hasattr(training, "networks"):
+    if not hasattr(training, "models"):
         raise DataError(f"training={training!r:.60}: give the result of pgbn.train_layerwise")
     if X is not None and len(getattr(X, "shape", ())) != 2:
         raise DataError(f"X={X!r:.60}: give the documents × terms of the training")
     deepest = trained_network(training)
-    found = [_falling(network) for network in training.networks]
+    found = [_falling(network) for network in training.models]
     found.append(_too_many(deepest, X))
     if X is not None and deepest.link == "poisson" and looks_like_noise(X):
         found.append(

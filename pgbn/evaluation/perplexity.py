@@ -43,7 +43,7 @@ def read_training_documents(model: TrainedNetwork, train: Any) -> Cells:
     """Check that these are the documents of the training, and that the model has its state."""
     cells = read_array(get_link(model.link).data_node("train"), train, imputed=False)
     own = model.state.get(layers.theta(1))
-    if own is None or any(name not in model.state for name in model.network().latent):
+    if own is None or any(name not in model.state for name in model.network.latent):
         raise DataError(
             "train: the model has no state of its chain to continue from (without_state() drops "
             "it); give a model that has one, or omit train"
@@ -69,7 +69,7 @@ def joint_draws(
     threads: int | None,
 ) -> Iterator[tuple[NDArray[np.float64], NDArray[np.float64]]]:
     """Φ^(1) and the new documents' θ^(1), each 5th of ``draws`` sweeps over all documents."""
-    network = model.network()
+    network = model.network
     name = network.observed[0]
     chain = network.chain({name: train}, seed, model.sweeps, model.state, threads=threads)
     chain = chain.append({name: seen}, sweeps=10).sweep(burn_in)

@@ -286,7 +286,7 @@ def _chains(models: Sequence[Any]) -> list[tuple[TrainedNetwork, ...]]:
         if not isinstance(unwrapped(model), TrainedNetwork):
             trained_network(model)  # raises an error that says what to give
         training = getattr(model, "training_", model)
-        chains.append(tuple(getattr(training, "networks", (unwrapped(model),))))
+        chains.append(tuple(getattr(training, "models", (unwrapped(model),))))
     sizes = {getattr(stages[-1], "vocabulary_size", 0) for stages in chains}
     if len(sizes) > 1:
         raise DataError(f"model: chains with {sorted(sizes)} terms; give chains of the same data")
@@ -296,10 +296,10 @@ def _chains(models: Sequence[Any]) -> list[tuple[TrainedNetwork, ...]]:
 def _kept(trained: TrainedNetwork) -> Draws:
     """The kept draws of the nodes that all rows share, or else their means, as one chain."""
     kept = trained.draws or {name: value[None] for name, value in trained.means.items()}
-    dims = {name: ("chain", "draw", *trained.model[name].axes) for name in kept}
+    dims = {name: ("chain", "draw", *trained.network[name].axes) for name in kept}
     coords = {} if trained.vocabulary is None else {layers.TERM: list(trained.vocabulary)}
     values = {name: value[None] for name, value in kept.items()}
-    return Draws(values, dims, network=trained.model, coords=coords)
+    return Draws(values, dims, network=trained.network, coords=coords)
 
 
 def _parts_of_trained(

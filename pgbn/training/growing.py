@@ -236,7 +236,7 @@ def why_start_is_full(
     """The same for a network to continue from, by the ``total`` of the data. The first layer has
     the counts of the data, and the layers above have no more. The counts of other links are unknown
     here, but data that are all 0 have none."""
-    network = start.network()
+    network = start.network
     links = [find_link(network[name]) for name in network.observed]
     counted = all(link is not None and link.counts is None for link in links)
     counts = total if counted or total == 0 else np.inf
@@ -333,7 +333,7 @@ def trained_at(
         if layers_of_zoo.NOISE in state:
             found[layers_of_zoo.NOISE] = state[layers_of_zoo.NOISE]
     return TrainedNetwork(
-        model=network,
+        network=network,
         layers=tuple(layer.dim for layer in layers) or settings.grown.layers(settings.depth),
         means=found,
         traces=trace.arrays(),

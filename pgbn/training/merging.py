@@ -53,7 +53,7 @@ def merge_topics(model: Any, groups: Iterable[Any], layer: int = 1) -> TrainedNe
                 "a state, model.without_state()"
             )
         units = np.asarray(state[layers.theta(layer)]).sum(axis=0)
-        state = merge_state(model.network(), state, layers.topic(layer), joined, units)
+        state = merge_state(model.network, state, layers.topic(layer), joined, units)
     phi, sums = list(model.phi), list(model.weights)
     phi[layer - 1] = _weighted(phi[layer - 1], joined, weights, axis=0)
     if sums:

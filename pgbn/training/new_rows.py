@@ -78,7 +78,7 @@ def infer(
     names = tuple(layers_of_zoo.theta(t) for t in _layers(model, layers))
     wanted = Wanted(names, proportions=True, values=check_flag("units", units))
     cells, unknown_terms, unknown_tokens = read_new_documents(model, X, terms, vocabulary)
-    network, link = row_network(model.network(), layers_of_zoo.DOCUMENT), get_link(model.link)
+    network, link = row_network(model.network, layers_of_zoo.DOCUMENT), get_link(model.link)
     given = given_stacks(model)
     burn_in_each, _ = sweeps_each(int(burn_in), 1, len(given[layers_of_zoo.TOP_SHAPE]))
     blocks = GivenBlocks(given, burn_in_each, int(draws), burn_in_each)

@@ -91,7 +91,7 @@ def check_start(last: TrainedNetwork, data: Mapping[str, Cells], settings: Setti
             f"start_from: it has {last.depth} layers, more than depth={settings.depth}; give "
             f"depth={last.depth} to train it further, or start from a network of fewer layers"
         )
-    network = last.network()
+    network = last.network
     if settings.family is not None:
         _check_member("start_from", network, last.widths, settings.family)
     if any(name not in last.state for name in network.latent):

@@ -178,7 +178,7 @@ def _check_network(function: str, network: Any, **mappings: Any) -> None:
     if not isinstance(network, Network):
         raise DataError(
             f"{function}: network is {type(network).__name__}; give a pgbn.Network, e.g. "
-            "chain.network or trained.network()"
+            "chain.network or trained.network"
         )
     for argument, value in mappings.items():
         if not isinstance(value, Mapping):

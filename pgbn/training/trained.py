@@ -65,14 +65,14 @@ def read_priors(content: Mapping[str, Any]) -> Priors:
 class TrainedNetwork(Reportable):
     """A network of T layers with its parameters fixed: a belief network, or one of any family.
 
-    ``model`` is the network of nodes, ``layers`` are the dims of the units of its layers, from the
-    data up. ``means`` are the posterior means of nodes that all rows share, by name: for
+    ``network`` is the network of nodes, ``layers`` are the dims of the units of its layers, from
+    the data up. ``means`` are the posterior means of nodes that all rows share, by name: for
     proportions, given their counts; for others, the values of the last sweeps. ``traces`` has
     arrays "sweep", "log_likelihood", "width" (active factors of the top layer) and, after
     `pgbn.merge_topics`, "before_merging", 1 for rows from before the merge. ``state`` is the last
     state of the chain, to continue from; it may be empty. ``sweeps`` were run in all. ``draws`` are
     those that ``keep_draws`` asked for, by node, with the draw as the first axis. New rows of any
-    network: ``trained.network().infer(data, given=trained.means)``, or ``given=trained.draws``.
+    network: ``trained.network.infer(data, given=trained.means)``, or ``given=trained.draws``.
 
     A belief network has a ``link`` (others have ""), its ``priors``, ``phi``, ``r``, ``eta`` and
     ``noise``. ``c[t-2]`` is the median over the training documents of c^(t)_j, t = 2…T+1.
@@ -82,7 +82,7 @@ class TrainedNetwork(Reportable):
     reports use them. `of_topics` makes a belief network from its arrays.
     """
 
-    model: Network
+    network: Network
     layers: tuple[str, ...]
     means: Arrays
     traces: Arrays = field(default_factory=dict)
@@ -128,7 +128,7 @@ class TrainedNetwork(Reportable):
         if get_link(link).noise:
             means[layers.NOISE] = np.array(float(noise))
         return cls(
-            model=make_network(widths, tuple(eta) or 0.05, link, priors),
+            network=make_network(widths, tuple(eta) or 0.05, link, priors),
             layers=tuple(layers.topic(t) for t in range(1, len(widths) + 1)),
             means=means,
             link=link,
@@ -146,26 +146,26 @@ class TrainedNetwork(Reportable):
         dims = listed("TrainedNetwork: layers", self.layers, "give the dims of the units")
         object.__setattr__(self, "layers", tuple(dims))
         for dim in self.layers:
-            if not isinstance(dim, str) or dim not in self.model.sizes:
+            if not isinstance(dim, str) or dim not in self.network.sizes:
                 raise DataError(f"TrainedNetwork: the network has no dim {dim!r} of a given size")
         means = {name: _numbers(f"means: {name}", value) for name, value in self.means.items()}
         object.__setattr__(self, "means", means)
-        sizes = check_shapes("TrainedNetwork: means", self.model, means)
+        sizes = check_shapes("TrainedNetwork: means", self.network, means)
         if self.link:
             self._check_belief()
         for name, value in means.items():
-            node = self.model[name]
+            node = self.network[name]
             complaint = node.refuses_mean(value) if isinstance(node, Latent) else None
             if complaint:
                 raise DataError(f"TrainedNetwork: means: {name} {complaint}")
-        sizes = check_shapes("TrainedNetwork: state", self.model, self.state, sizes)
+        sizes = check_shapes("TrainedNetwork: state", self.network, self.state, sizes)
         for name, value in self.state.items():
             if not np.isfinite(value).all():
                 raise DataError(
                     f"TrainedNetwork: state[{name!r}] has values that no chain has; give finite "
                     "numbers"
                 )
-        check_shapes("TrainedNetwork: draws", self.model, self.draws, sizes, before=("draw",))
+        check_shapes("TrainedNetwork: draws", self.network, self.draws, sizes, before=("draw",))
         _check_traces(self.traces)
 
     def _check_belief(self) -> None:
@@ -216,11 +216,7 @@ class TrainedNetwork(Reportable):
     @property
     def widths(self) -> tuple[int, ...]:
         """(K_1, …, K_T)."""
-        return tuple(self.model.sizes[dim] for dim in self.layers)
-
-    def network(self) -> Network:
-        """The network of nodes with these widths."""
-        return self.model
+        return tuple(self.network.sizes[dim] for dim in self.layers)
 
     # ---- belief networks ----------------------------------------------------------------
 
@@ -247,7 +243,7 @@ class TrainedNetwork(Reportable):
     @property
     def eta(self) -> tuple[float, ...]:
         """The Dirichlet parameter of each layer."""
-        nodes: list[Any] = [self.model[layers.phi(t)] for t in range(1, self.depth + 1)]
+        nodes: list[Any] = [self.network[layers.phi(t)] for t in range(1, self.depth + 1)]
         return tuple(float(node.concentration.value) for node in nodes)
 
     @property
@@ -259,7 +255,7 @@ class TrainedNetwork(Reportable):
         """The same with other arrays, those of `of_topics`, or other fields."""
         own = {name: getattr(self, name) for name in ("phi", "r", "eta", "noise")}
         own |= {entry.name: getattr(self, entry.name) for entry in fields(self)
-                if entry.name not in ("model", "layers", "means")}  # fmt: skip
+                if entry.name not in ("network", "layers", "means")}  # fmt: skip
         if len(arrays.get("phi", self.phi)) != self.depth:
             own["eta"] = own["eta"][: len(arrays["phi"])]
         return type(self).of_topics(**(own | arrays))
@@ -281,7 +277,7 @@ class TrainedNetwork(Reportable):
 
     def __repr__(self) -> str:
         if not self.link:
-            return f"TrainedNetwork(widths={self.widths}, observed={self.model.observed})"
+            return f"TrainedNetwork(widths={self.widths}, observed={self.network.observed})"
         terms = self.vocabulary_size
         return f"TrainedNetwork(widths={self.widths}, terms={terms}, link={self.link!r})"
 

@@ -25,7 +25,7 @@ def encode_networks(networks: Sequence[TrainedNetwork]) -> tuple[list[dict[str, 
     content: list[dict[str, Any]] = []
     arrays: Group = {}
     for number, network in enumerate(networks):
-        about = {"network": json.loads(network.network().to_json()), "sweeps": network.sweeps}
+        about = {"network": json.loads(network.network.to_json()), "sweeps": network.sweeps}
         kinds: dict[str, Mapping[Any, Any]] = {
             kind: getattr(network, kind) for kind in ("traces", "state", "draws")
         }
@@ -56,7 +56,7 @@ def _decode(content: Mapping[str, Any], part: Group, names: Sequence[str] | None
     if "layers" in content:
         check_form(content, _OF_ANY)
         return TrainedNetwork(
-            model=Network.from_json(json.dumps(content["network"])),
+            network=Network.from_json(json.dumps(content["network"])),
             layers=tuple(content["layers"]),
             means=under("means/", part),
             sweeps=content["sweeps"],
@@ -94,7 +94,7 @@ def _encode_trained(network: TrainedNetwork) -> Parts:
 
 
 def _encode_training(training: LayerwiseTraining) -> Parts:
-    content, arrays = encode_networks(training.networks)
+    content, arrays = encode_networks(training.models)
     return _parts({"networks": content, "stopped": training.stopped}, arrays, training.deepest)
 
 

@@ -60,14 +60,14 @@ class LayerwiseTraining(Reportable):
     ``training[2]`` is the network of two layers; ``for network in training`` goes through all.
     """
 
-    networks: tuple[Any, ...]
+    models: tuple[Any, ...]
     stopped: str
 
     @property
     def deepest(self) -> Any:
         """The network with the most layers, which was trained last. Only it can be trained further,
         unless ``keep_states`` was given."""
-        return self.networks[-1]
+        return self.models[-1]
 
     @property
     def widths(self) -> tuple[int, ...]:
@@ -81,25 +81,25 @@ class LayerwiseTraining(Reportable):
         return dict(self.deepest.traces)
 
     def __iter__(self) -> Iterator[Any]:
-        return iter(self.networks)
+        return iter(self.models)
 
     def __len__(self) -> int:
-        return len(self.networks)
+        return len(self.models)
 
     def __getitem__(self, depth: int) -> Any:
         """The network of ``depth`` layers."""
-        for network in self.networks:
+        for network in self.models:
             if network.depth == depth:
                 return network
-        known = [network.depth for network in self.networks]
+        known = [network.depth for network in self.models]
         raise DataError(f"there is no network of depth {depth!r}; trained depths: {known}")
 
     def with_vocabulary(self, names: Sequence[str] | None) -> LayerwiseTraining:
         """The same with names of the terms; None changes nothing."""
         if names is None:
             return self
-        named = (replace(network, vocabulary=names) for network in self.networks)
-        return replace(self, networks=tuple(named))
+        named = (replace(network, vocabulary=names) for network in self.models)
+        return replace(self, models=tuple(named))
 
     def __repr__(self) -> str:
         return f"LayerwiseTraining(widths={self.widths}, stopped={self.stopped!r})"

@@ -212,7 +212,7 @@ def test_the_names_of_a_data_frame_are_those_of_the_networks(tmp_path: Any) -> N
     pandas = pytest.importorskip("pandas")
     names = tuple(f"w{v}" for v in range(30))
     model = PGBN(8, 2, warm_start=True, **FAST).fit(pandas.DataFrame(X, columns=names))
-    assert {network.vocabulary for network in model.networks_} == {names}
+    assert {network.vocabulary for network in model.models_} == {names}
     assert pgbn.evaluation.topics(model) == model.topics()
     assert model.topics()[0].terms[0] in names
     page = model.report(tmp_path / "page.html").read_text("utf-8")
@@ -296,7 +296,7 @@ def test_an_estimator_keeps_what_was_trained(
     again, stop_at = pgbn.load(tmp_path).set_params(depth=3, min_width=1), 3
     with pytest.raises(Interrupted):
         again.fit(X)
-    assert [network.vocabulary for network in again.networks_] == [names] * 3
+    assert [network.vocabulary for network in again.models_] == [names] * 3
     kept, presses = dict(vars(again)), 2
     with pytest.raises(KeyboardInterrupt):
         again.set_params(warm_start=False).fit(X[:, :5])

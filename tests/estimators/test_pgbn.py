@@ -73,7 +73,7 @@ def test_scikit_learn_finds_no_fault(estimator):
 
 
 def test_fitted_attributes(model):
-    assert model.widths_ == tuple(network.widths[-1] for network in model.networks_)
+    assert model.widths_ == tuple(network.widths[-1] for network in model.models_)
     assert model.components_.shape == (model.widths_[0], 24)
     np.testing.assert_allclose(model.components_.sum(axis=1), 1.0)
     assert model.n_features_in_ == 24
@@ -141,7 +141,7 @@ def test_warm_start_adds_layers_and_then_trains_on():
     assert (model.components_ != first).any()
     model.fit(X)
     assert model.n_iter_ == at_once.n_iter_ + 10
-    assert len(model.networks_) == 2
+    assert len(model.models_) == 2
 
 
 def test_link_is_found_or_given():

@@ -143,7 +143,7 @@ def test_labels_by_hand_and_by_keyword_are_saved(model, documents, tmp_path):
     again = pgbn.load(tmp_path / "m")
     assert again.training_.deepest.labels == labels
     assert set(again.topics_frame().label) == {"", "first", "upper"}
-    assert again.networks_[-1].labels == labels
+    assert again.models_[-1].labels == labels
     again.set_labels(dict.fromkeys(labels, ""))
     assert not again.training_.deepest.labels
     with pytest.raises(DataError, match="labels"):

@@ -237,7 +237,7 @@ def test_layers_of_twins_are_told():
     assert "max_df" in told
     few = training(topics=8, terms=20)
     same = few.deepest.with_topics(phi=(np.repeat(few.deepest.phi[0][:1], 8, axis=0),))
-    assert training_advice(replace(few, networks=(same,))) == [], "20 terms cannot tell"
+    assert training_advice(replace(few, models=(same,))) == [], "20 terms cannot tell"
 
 
 def test_coherence_by_hand():

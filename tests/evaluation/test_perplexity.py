@@ -140,7 +140,7 @@ def test_with_the_training_documents_the_chain_of_the_training_goes_on() -> None
     model = pgbn.PGBN(4, 1, burn_in=4, sweeps=3, random_state=1, n_jobs=1,
                       transform_burn_in=2, transform_draws=10).fit(x[:12])  # fmt: skip
     trained = model.training_.deepest
-    chain = trained.network().chain({"x": x[:12]}, model._seed, trained.sweeps, trained.state)
+    chain = trained.network.chain({"x": x[:12]}, model._seed, trained.sweeps, trained.state)
     chain = chain.append({"x": seen}, sweeps=10).sweep(2)
     expected = HeldOut(rest)
     for _ in range(2):

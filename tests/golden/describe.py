@@ -35,7 +35,7 @@ def digest(value: object) -> str:
 def trained(training: Any) -> dict[str, Any]:
     """A training, or one network, in numbers and hashes."""
     out: dict[str, Any] = {"stopped": getattr(training, "stopped", None), "networks": []}
-    for network in getattr(training, "networks", (training,)):
+    for network in getattr(training, "models", (training,)):
         names = ("phi", "r", "c", "weights", "traces", "state")
         hashes = {name: digest(getattr(network, name)) for name in names}
         facts = {name: getattr(network, name) for name in ("eta", "link", "noise", "sweeps")}

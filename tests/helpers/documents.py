@@ -33,7 +33,7 @@ def draw(model, documents, seed):
     given = {f"phi{t}": phi for t, phi in enumerate(model.phi, 1)} | {"r": model.r}
     if model.link == "gamma":
         given["noise"] = model.noise
-    return model.network().generate(seed, {"doc": documents, "term": TERMS}, given)
+    return model.network.generate(seed, {"doc": documents, "term": TERMS}, given)
 
 
 def quiet(*args, **kwargs):

@@ -349,7 +349,7 @@ def _inferred(model: Any) -> Any:
     """What new rows have; of a family of one's own, which has no link, by its network."""
     deepest = _deepest(model)
     if not deepest.link:
-        found = deepest.network().infer(OWN, given=deepest.means, burn_in=1, draws=1)
+        found = deepest.network.infer(OWN, given=deepest.means, burn_in=1, draws=1)
         return [found[name] for name in found]
     return [pgbn.infer(model, _data(deepest), **FEW).proportions, list(deepest.phi)]
 
@@ -421,7 +421,7 @@ USES: list[tuple[Any, list[Use]]] = [
     ((pgbn.TrainedNetwork, pgbn.LayerwiseTraining), [
         _inferred, _deeper, lambda model: _run(_deepest(model).widths),
         lambda model: _run(_deepest(model).to_arviz()),
-        lambda model: _deepest(model).network().explain(),
+        lambda model: _deepest(model).network.explain(),
         lambda model: pgbn.completion_perplexity(model, _data(_deepest(model)), **FEW),
         lambda model: _run(pgbn.merge_topics(model, [(0, 1)])),
     ]),

@@ -33,8 +33,8 @@ def same(one: Any, two: Any) -> None:
 
 
 def same_networks(one: pgbn.LayerwiseTraining, two: pgbn.LayerwiseTraining) -> None:
-    assert len(one.networks) == len(two.networks)
-    for a, b in zip(one.networks, two.networks, strict=True):
+    assert len(one.models) == len(two.models)
+    for a, b in zip(one.models, two.models, strict=True):
         for left, right in zip((*a.phi, a.r, a.c), (*b.phi, b.r, b.c), strict=True):
             assert np.array_equal(left, right)
         same(a.state, b.state)

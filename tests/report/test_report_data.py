@@ -98,7 +98,7 @@ def test_held_out_perplexity_of_every_depth() -> None:
     chain = trained()
     data = report_data(chain, held_out=X, seed=4)
     assert [depth for depth, _ in data.held_out] == [1, 2, 3]
-    again = completion_perplexity(chain.networks[1], X, burn_in=50, draws=50, seed=4)
+    again = completion_perplexity(chain.models[1], X, burn_in=50, draws=50, seed=4)
     assert data.held_out[1][1] == again.perplexity()
     shown = f"{data.held_out[0][1]:.4g} with 1 layer, {data.held_out[1][1]:.4g} with 2 layers"
     assert shown in report_html(data)
@@ -110,7 +110,7 @@ def begun_late(training: LayerwiseTraining, start: float) -> LayerwiseTraining:
     deepest = training.deepest
     late = deepest.traces["sweep"] > start
     traces = {name: values[late] for name, values in deepest.traces.items()}
-    return replace(training, networks=(*training.networks[:-1], replace(deepest, traces=traces)))
+    return replace(training, models=(*training.models[:-1], replace(deepest, traces=traces)))
 
 
 def test_a_trace_that_begins_late() -> None:
@@ -125,7 +125,7 @@ def test_a_trace_that_begins_late() -> None:
     model = trained()  # what is from before merging has not settled
     marks = {"before_merging": (np.arange(20) < 17).astype(float)}
     merged = replace(model.deepest, traces={**model.deepest.traces, **marks})
-    data = report_data(replace(model, networks=(*model.networks[:-1], merged)))
+    data = report_data(replace(model, models=(*model.models[:-1], merged)))
     assert [each.name for each in data.series] == [each.name for each in report_data(model).series]
     assert data.series[0].settled == 57
 

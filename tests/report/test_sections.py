@@ -310,7 +310,7 @@ def test_the_verdict_needs_enough_draws(values, verdict) -> None:
 
 def test_the_report_shows_what_explain_writes() -> None:
     data = report_data(trained())
-    assert data.derivation == derivation(trained().deepest.network())
+    assert data.derivation == derivation(trained().deepest.network)
     html = derivation_html(data)
     assert html_body(data.derivation, ("h3", "h3", "h4")) in html
     assert "<h3>The generative model</h3>" in html

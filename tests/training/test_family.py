@@ -50,17 +50,17 @@ def test_a_family_is_grown_and_pruned(grown: Any) -> None:
     assert result.widths[0] < 60
     assert result.widths[1] <= 12
     for network in result:
-        assert network.network().to_json() == family(network.widths).to_json()
+        assert network.network.to_json() == family(network.widths).to_json()
         assert network.traces["width"].size == 17
         assert (network.traces["width"][-2:] <= network.widths[-1]).all()
     deepest = result.deepest
     assert repr(deepest) == f"TrainedNetwork(widths={result.widths}, observed=['words', 'labels'])"
     np.testing.assert_array_equal(result.traces["width"], deepest.traces["width"])
     assert not result[1].state
-    assert set(deepest.state) == set(deepest.network().latent)
+    assert set(deepest.state) == set(deepest.network.latent)
     for name in deepest.means:
         assert deepest.draws[name].shape == (2, *deepest.means[name].shape)
-        assert "doc" not in deepest.network()[name].axes
+        assert "doc" not in deepest.network[name].axes
     for name in ("phi2", "links2"):
         if name in deepest.means:
             np.testing.assert_allclose(deepest.means[name].sum(axis=1), 1.0)
@@ -162,7 +162,7 @@ def test_new_rows_of_a_grown_network(grown: Any) -> None:
     deepest = result.deepest
     new = {name: data[:5] for name, data in DATA.items()}
     for given in (deepest.means, deepest.draws):
-        found = deepest.network().infer(new, given=given, burn_in=3, draws=4, threads=1)
+        found = deepest.network.infer(new, given=given, burn_in=3, draws=4, threads=1)
         name = "scores1" if family is own_family else "theta1"
         assert found[name].shape == (5, result.widths[0])
 
@@ -309,7 +309,7 @@ def test_a_family_in_words_and_files(grown: Any, tmp_path: Path) -> None:
     result.deepest.save(tmp_path)
     loaded = pg.load(tmp_path)
     same(pg.LayerwiseTraining((result.deepest,), ""), pg.LayerwiseTraining((loaded,), ""))
-    assert loaded.network().to_json() == result.deepest.network().to_json()
+    assert loaded.network.to_json() == result.deepest.network.to_json()
 
 
 def test_a_family_in_time_is_grown() -> None:

@@ -30,10 +30,10 @@ def test_every_depth_is_a_network_of_its_own(trained):
         assert network.widths == tuple(sorted(network.widths, reverse=True))
         assert network.r.shape == (network.widths[-1],)
         assert network.c.shape == (network.depth,)
-        assert network.network().sizes["topic1"] == network.widths[0]
+        assert network.network.sizes["topic1"] == network.widths[0]
         assert [w.size for w in network.weights] == list(network.widths)
         assert network.state  # of all, with keep_states
-    assert trained[2] is trained.networks[1]
+    assert trained[2] is trained.models[1]
     assert [bool(network.state) for network in train_layerwise(X, 5, 2, **QUICK)] == [False, True]
 
 

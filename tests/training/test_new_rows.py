@@ -174,7 +174,7 @@ def test_masked_arrays_are_advised_only_where_they_work():
         with pytest.raises(DataError, match="NaN values; give finite numbers"):
             call()
     with pytest.raises(DataError, match="masked_array"):
-        model_of().network().chain({"x": x})
+        model_of().network.chain({"x": x})
 
 
 def test_warnings_point_at_the_users_line():
@@ -184,7 +184,7 @@ def test_warnings_point_at_the_users_line():
     x[0, 0] = 5
     training = LayerwiseTraining((model_of(),), "")
     model = estimators.PGBN(transform_burn_in=1, transform_draws=1)
-    model.training_, model.networks_, model.widths_ = training, training.networks, (4, 3, 2)
+    model.training_, model.models_, model.widths_ = training, training.models, (4, 3, 2)
     model.n_features_in_, model._seed, model.link_ = TERMS, 0, "poisson"
     for run in (
         lambda: infer(model_of(), x, burn_in=1, draws=1),
