@@ -8,10 +8,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pgbn.engine.compile.program import Program, check_fits, complete_sizes
-from pgbn.engine.data.cells import check_possible, read_data
-from pgbn.engine.data.coords import bind_indexes, check_coords, read_coords
-from pgbn.engine.data.nonzero import Cells
+from pgbn.engine.compile.program import Program, check_possible
+from pgbn.engine.data.cells import Cells
+from pgbn.engine.data.reading import (
+    bind_indexes,
+    check_coords,
+    check_fits,
+    complete_sizes,
+    read_coords,
+    read_data,
+)
 from pgbn.engine.run.chain import check_imputed
 from pgbn.engine.run.draws import Draws
 from pgbn.engine.run.generate import Given, hold_some

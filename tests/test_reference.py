@@ -18,7 +18,7 @@ import pytest
 from numpy.typing import NDArray
 
 import pgbn
-from pgbn.engine.compile.program import complete_sizes
+from pgbn.engine.data.reading import complete_sizes
 from pgbn.engine.run.chain import Chain
 from pgbn.engine.run.generate import to_axes
 from pgbn.network.terms import PREVIOUS

@@ -98,7 +98,7 @@ def data_labels(network: Network, read: Mapping[str, Numbers]) -> Labels:
 
 def read_labels(words: Iterable[str], network: Network) -> Labels:
     """From ``term=words.txt``, one name on each line, to the names along dims."""
-    from pgbn.engine.data.coords import check_coords
+    from pgbn.engine.data.reading import check_coords
 
     out: Labels = {}
     for word in words:

@@ -3,7 +3,7 @@
 from pgbn.engine.compile import composed as composed  # it registers itself
 from pgbn.engine.compile import density as density
 from pgbn.engine.compile import quadratic as quadratic
-from pgbn.engine.data import cells as cells
+from pgbn.engine.data import reading as reading
 from pgbn.engine.first_layer.choice import register_sampler
 from pgbn.engine.plan import register_kernel
 from pgbn.engine.run import chain_files as chain_files

@@ -14,9 +14,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from pgbn.checks import WIDTHS, check_integer
 from pgbn.engine.compile.density import log_density
-from pgbn.engine.compile.program import Program, complete_sizes
-from pgbn.engine.data.cells import read_array
-from pgbn.engine.data.nonzero import Cells
+from pgbn.engine.compile.program import Program
+from pgbn.engine.data.cells import Cells
+from pgbn.engine.data.reading import complete_sizes, read_array
 from pgbn.engine.rows.independent import row_network
 from pgbn.engine.run.generate import to_storage
 from pgbn.errors import DataError, did_you_mean, notify

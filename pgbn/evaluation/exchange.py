@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from pgbn.checks import term_names
-from pgbn.engine.data.cells import read_array
+from pgbn.engine.data.reading import read_array
 from pgbn.errors import DataError, did_you_mean, notify
 from pgbn.evaluation.projection import project, topics_graph
 from pgbn.storage.blocks import Corpus

@@ -30,7 +30,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
 from pgbn.checks import check_choice, check_integer, listed
-from pgbn.engine.data.cells import read_array
+from pgbn.engine.data.reading import read_array
 from pgbn.errors import DataError
 from pgbn.evaluation.projection import leading_words, topic_weights, topics
 from pgbn.training.averages import BEFORE_MERGING

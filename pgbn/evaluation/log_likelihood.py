@@ -39,10 +39,9 @@ from pgbn.checks import check_integer, check_mapping, check_seed
 from pgbn.engine.compile.by_cell import ByCell, row_blocks
 from pgbn.engine.compile.composed import posterior_of
 from pgbn.engine.compile.density import log_density
-from pgbn.engine.compile.program import Program, complete_sizes
-from pgbn.engine.data.cells import read_data
-from pgbn.engine.data.coords import bind_indexes
-from pgbn.engine.data.nonzero import Cells
+from pgbn.engine.compile.program import Program
+from pgbn.engine.data.cells import Cells
+from pgbn.engine.data.reading import bind_indexes, complete_sizes, read_data
 from pgbn.engine.rows.independent import row_indexes, row_network
 from pgbn.engine.rows.infer import known_data, row_coords, seen_network
 from pgbn.engine.run.bound_steps import arrange

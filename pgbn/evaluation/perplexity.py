@@ -11,9 +11,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from pgbn.checks import check_integer, check_seed, is_finite_number
-from pgbn.engine.data.cells import read_array
-from pgbn.engine.data.coords import same_labels
-from pgbn.engine.data.nonzero import Cells
+from pgbn.engine.data.cells import Cells
+from pgbn.engine.data.reading import read_array, same_labels
 from pgbn.errors import DataError, PgbnWarning
 from pgbn.evaluation.held_out import HeldOut
 from pgbn.samplers.documents.sweeps import hash_documents

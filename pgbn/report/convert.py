@@ -31,8 +31,8 @@ from pgbn.checks import (
     listed,
     term_names,
 )
-from pgbn.engine.data.cells import read_array
-from pgbn.engine.data.nonzero import Cells
+from pgbn.engine.data.cells import Cells
+from pgbn.engine.data.reading import read_array
 from pgbn.engine.run.draws import Draws
 from pgbn.errors import DataError
 from pgbn.evaluation import completion_perplexity, topic_weights

@@ -23,8 +23,8 @@ import scipy.sparse as sp
 from pydantic import NonNegativeInt
 
 from pgbn.checks import check_names, check_path, is_finite_number
-from pgbn.engine.data.coords import term_labels
-from pgbn.engine.data.nonzero import Cells
+from pgbn.engine.data.cells import Cells
+from pgbn.engine.data.reading import term_labels
 from pgbn.engine.run.chain import Chain
 from pgbn.engine.run.chain_files import (
     RUN,

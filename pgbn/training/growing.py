@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pgbn.engine.data.nonzero import Cells
+from pgbn.engine.data.cells import Cells
 from pgbn.engine.run.chain import Chain
 from pgbn.engine.run.progress import Clock, Event
 from pgbn.errors import notify

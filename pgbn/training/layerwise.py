@@ -6,9 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from pgbn.engine.compile.program import check_fits, complete_sizes
-from pgbn.engine.data.coords import term_labels
-from pgbn.engine.data.nonzero import Cells
+from pgbn.engine.data.cells import Cells
+from pgbn.engine.data.reading import check_fits, complete_sizes, term_labels
 from pgbn.engine.first_layer.choice import find_patterns, first_choice
 from pgbn.engine.run.progress import Clock, check_callback, live
 from pgbn.errors import DataError

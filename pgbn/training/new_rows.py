@@ -25,8 +25,8 @@ from pgbn.checks import (
     check_seed,
     labels_of_columns,
 )
-from pgbn.engine.data.cells import read_array
-from pgbn.engine.data.nonzero import Cells
+from pgbn.engine.data.cells import Cells
+from pgbn.engine.data.reading import read_array
 from pgbn.engine.rows.independent import row_network
 from pgbn.engine.rows.infer import sample_rows
 from pgbn.engine.rows.new_rows import CountLaw, GivenBlocks, NewRows, RowTask, Wanted

@@ -11,10 +11,15 @@ import numpy as np
 import scipy.sparse as sp
 
 from pgbn.checks import check_path
-from pgbn.engine.compile.program import complete_sizes
-from pgbn.engine.data.cells import read_array, read_corpora, read_corpus_cells, read_data
-from pgbn.engine.data.coords import same_labels
-from pgbn.engine.data.nonzero import Cells
+from pgbn.engine.data.cells import Cells
+from pgbn.engine.data.reading import (
+    complete_sizes,
+    read_array,
+    read_corpora,
+    read_corpus_cells,
+    read_data,
+    same_labels,
+)
 from pgbn.errors import DataError
 from pgbn.network.network import Network
 from pgbn.nodes.base import Observed

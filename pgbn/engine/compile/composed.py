@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from pgbn.engine.compile.program import Program
 from pgbn.engine.compile.splitting import cell_executor, splitter_of
-from pgbn.engine.data.nonzero import Cells
+from pgbn.engine.data.cells import Cells
 from pgbn.engine.plan import Counts, DataCounts, Draw, MadeStep, Run, SlotCounts, find_step, maker
 from pgbn.errors import NetworkError
 from pgbn.nodes.base import Node, Observed, draw_node

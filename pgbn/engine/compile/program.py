@@ -20,19 +20,21 @@ from numpy.typing import NDArray
 from pgbn.engine.compile.products import (
     Labelled,
     Products,
+    SparseEntries,
     added,
     align,
     labelled_number,
     mask_of,
+    relation_holds,
     remembered,
     shape4,
     storage_order,
 )
 from pgbn.engine.compile.views import OperationArrays, View
-from pgbn.engine.data.nonzero import Cells
-from pgbn.errors import DataError, did_you_mean
+from pgbn.engine.data.cells import Cells
+from pgbn.errors import DataError
 from pgbn.network.connections import Source
-from pgbn.network.network import Network, check_size
+from pgbn.network.network import Network
 from pgbn.network.reads import Read
 from pgbn.network.sumproduct import (
     ConstantArray,
@@ -45,17 +47,17 @@ from pgbn.network.sumproduct import (
     ReceivedCount,
     RuleCount,
     RuleExposure,
+    SparseConstant,
     SumProduct,
     operand_of,
     reduce_product,
 )
-from pgbn.network.terms import Factor, Lagged, Lookup, Operation, Term, ViaEdge
+from pgbn.network.terms import Factor, Lookup, Operation, Term
 from pgbn.network.wiring import Wiring
-from pgbn.nodes.base import Latent, Node, Observed
+from pgbn.nodes.base import Node, Observed
 from pgbn.nodes.rules.registry import checked_rule, find_link
 from pgbn.samplers.executor import SERIAL, Executor
 from pgbn.samplers.random import Stream
-from pgbn.storage.read_limits import check_bytes, memory
 
 if TYPE_CHECKING:
     from pgbn.engine.first_layer.base import FirstLayer
@@ -189,164 +191,6 @@ class Arrays:
     def is_in_time(self, name: str) -> bool:
         """Whether a node depends on its own previous row."""
         return self.wiring.connections.time_dim(name) is not None
-
-
-# ---- the sizes of all dims, and whether arrays of these sizes fit into memory -------------------
-
-
-_ENTRY = 26  # bytes of an entry without rows: two values, a count, its level and place in lists
-_ROW = 64  # bytes of numbers that a row has in one layer, and of sums on their way
-
-
-def complete_sizes(
-    network: Network, sizes: Mapping[str, int], shapes: Mapping[str, tuple[int, ...]]
-) -> dict[str, int]:
-    """All sizes: the network's, those given, and those of arrays; they must agree."""
-    if not isinstance(sizes, Mapping):
-        raise DataError(f"sizes={sizes!r}: give a dict from dims to sizes, such as {{'doc': 10}}")
-    every = dict(network.sizes)
-    for dim, size in sizes.items():
-        if dim not in network.dims:
-            raise DataError(f"sizes: no node has a dim {dim!r}.{did_you_mean(dim, network.dims)}")
-        every[dim] = check_size(dim, size)
-    for name, shape in shapes.items():
-        axes = network.nodes[name].axes
-        if len(axes) != len(shape):
-            raise DataError(f"{name}: an array of shape {shape}, but its dims are {axes}")
-        for dim, size in zip(axes, shape, strict=True):
-            if every.setdefault(dim, size) != size:
-                raise DataError(
-                    f"{name}: dim {dim!r} has size {size} here, but {every[dim]} elsewhere; give "
-                    f"an array of that size, or another sizes={{{dim!r}: {size}}}"
-                )
-    factors = [
-        (name, factor)
-        for (name, _), polynomial in network.wiring.polynomials.items()
-        for term in polynomial.terms
-        for factor in term.factors
-    ]
-    earlier = [(name, replace(factor, dims=each.dims, own_dims=(each.dim,), constant=None))
-               for name, factor in factors for each in factor.lookups
-               if isinstance(each, Lagged)]  # fmt: skip
-    factors += earlier  # the two names of the rows have one size
-    throughs = [(name, factor.through) for name, factor in factors if factor.through]
-    factors += [(name, each) for name, t in throughs for each in t.operation.operands.values()]
-    lookups = [(factor, lookup) for _, factor in factors for lookup in factor.lookups
-               if not isinstance(lookup, Lagged | ViaEdge)]  # fmt: skip
-    for _, lookup in lookups:
-        _add_rows(network, lookup, every)
-    known = -1
-    while len(every) > known:  # a size that was found may determine others
-        known = len(every)
-        for name, factor in factors:
-            _add_sizes(every, name, factor)
-    lookups.sort(key=lambda pair: -int(network.indexes[pair[1].name].max()))  # the largest decides
-    for factor, lookup in lookups:
-        _add_entries(network, factor, lookup, every)
-    for dim in network.dims:
-        if dim not in every:
-            raise DataError(
-                f"the size of dim {dim!r} is not known; give Network(..., sizes={{{dim!r}: ...}})"
-            )
-    return every
-
-
-def _add_rows(network: Network, lookup: Lookup, every: dict[str, int]) -> None:
-    """The sizes of the dims of categories, which follow from their numbers."""
-    name, array = lookup.name, network.indexes.get(lookup.name)
-    if array is None:
-        raise DataError(
-            f"{name}: no numbers of these categories; give them with the data, "
-            f"{{{name!r}: […], …}}, or before: net.with_indexes({name}=[…])"
-        )
-    for dim, size in zip(lookup.dims, array.shape, strict=True):
-        if every.setdefault(dim, size) != size:
-            raise DataError(
-                f"{name}: {size} numbers along {dim!r}, but {dim!r} has size {every[dim]}; give a "
-                f"number for each, {{{name!r}: […], …}}"
-            )
-
-
-def _add_entries(network: Network, factor: Factor, lookup: Lookup, every: dict[str, int]) -> None:
-    """The number of entries that categories name: the largest number if it is not given."""
-    named = int(network.indexes[lookup.name].max()) + 1
-    entries = every.setdefault(lookup.dim, named)
-    if factor.constant is not None:
-        entries = factor.constant.shape[factor.entries.index(lookup.dim)]
-    if named > entries:
-        raise DataError(
-            f"{lookup.name}: has the number {named - 1}, but {lookup.dim!r} has size {entries}; "
-            f"numbers go from 0 to {entries - 1}"
-        )
-
-
-def _add_sizes(every: dict[str, int], name: str, factor: Factor) -> None:
-    """The sizes that follow from a factor in a slot of a node: those of a constant array. Two names
-    of a dim, and the two dims of pairs, have the same size."""
-    if factor.constant is not None:
-        shape = dict(zip(factor.entries or factor.dims, factor.constant.shape, strict=True))
-        through = {dim for lookup in factor.lookups for dim in lookup.dims}
-        names = zip(factor.dims, factor.own_dims or factor.dims, strict=True)
-        same = [(dim, shape[mine]) for dim, mine in names if mine not in through]
-    else:
-        own = factor.own_dims if factor.relation is None else factor.dims[::-1]
-        same = [(dim, every[mine]) for dim, mine in zip(factor.dims, own, strict=True)
-                if mine in every]  # fmt: skip
-        for dim, mine in zip(factor.dims, own, strict=True):
-            if dim in every:
-                every.setdefault(mine, every[dim])
-    for dim, size in same:
-        if every.setdefault(dim, size) != size:
-            raise DataError(
-                f"{name}: {factor.name or 'pairs'} has size {size} along {dim!r}, "
-                f"but {dim!r} has size {every[dim]}"
-            )
-
-
-def check_fits(
-    network: Network,
-    sizes: Mapping[str, int],
-    replicates: int = 1,
-    data: bool = False,
-    argument: str = "",
-    rows_in: int | None = None,
-) -> None:
-    """Reject sizes at which the values and counts of the nodes would not fit into memory.
-
-    ``data``: the observed nodes are drawn, as complete arrays. ``argument`` is the user's argument.
-    ``rows_in`` is the number of bytes of arrays with rows that are in memory at a time.
-    """
-    if rows_in is not None:
-        others = bytes_without_rows(network, sizes)
-        check_bytes(f"{rows_in} bytes for rows and {others} for what all rows share",
-                    rows_in + others, "give a smaller memory=, or fewer topics")  # fmt: skip
-        return
-    need = {
-        node.name: 16 * replicates * prod(sizes.get(dim, 1) for dim in node.axes)  # two arrays
-        for node in network
-        if data or isinstance(node, Latent)
-    }
-    total = sum(need.values())
-    if total <= memory():
-        return
-    worst = network.nodes[max(need, key=lambda name: need[name])]
-    shape = ", ".join(f"{dim}={sizes.get(dim, 1)}" for dim in worst.axes)
-    largest = max(worst.axes, key=lambda dim: sizes.get(dim, 1), default="replicates")
-    check_bytes(f"{argument}{worst.name} [{shape}]", total, f"make {largest} smaller")
-
-
-def bytes_without_rows(network: Network, sizes: Mapping[str, int]) -> int:
-    """The memory of a chain without the rows that an executor keeps elsewhere: the values and
-    counts that all rows share, and a few numbers for each row and layer."""
-    rows = {dim for name in network.observed for dim in network.nodes[name].axes[:1]}
-    shared = per_row = 0
-    for name in network.latent:
-        axes = network.nodes[name].axes
-        if not rows.intersection(axes):
-            shared += prod(sizes[dim] for dim in axes)
-        elif len(axes) > 1:
-            per_row += prod(sizes[dim] for dim in axes if dim in rows)
-    return _ENTRY * shared + _ROW * per_row
 
 
 # ---- the compiled functions ---------------------------------------------------------------------
@@ -552,6 +396,110 @@ class Program(Arrays):
                 total = total + flat[cells.positions(labelled.dims, labelled.replicates)]
         column = np.broadcast_to(np.asarray(total, np.float64), (cells.values.size,))
         return column.reshape(1, 1, -1, 1)
+
+
+# ---- data of probability 0, which no chain can explain -------------------------------------------
+
+
+def check_possible(program: Program) -> None:
+    """Reject positive data at cells where every term of the rate has a factor that is 0 by a
+    constant or a given value: P(x > 0) = 0."""
+    for node in program.network:
+        if not isinstance(node, Observed):
+            continue
+        link = find_link(node)
+        if link is None or (link.counts and not node.positive_needs_counts):
+            continue
+        terms = program.wiring.polynomials[node.name, link.slot].terms
+        _check_pairs(node, link.slot, terms, program.cells[node.name])
+        if all(_has_zero(program, term) for term in terms):
+            cells = program.cells[node.name]
+            possible = sum(_possible(program, term, cells) for term in terms)
+            wrong = np.flatnonzero((cells.values > 0) & (possible == 0))
+            if wrong.size:
+                value, place = _value_at(node, cells, int(wrong[0]))
+                raise DataError(
+                    f"{node.name}: the value {value} at {place} has probability 0, since the "
+                    f"{link.slot} is 0 there by its constants or given values; correct these or "
+                    "the data"
+                )
+
+
+def _given_factors(program: Program, term: Term) -> list[Labelled]:
+    """The factors of a term whose values are given or constant, but for sparse constants."""
+    return [
+        program.read(operand_of(factor))
+        for factor in term.factors
+        if not factor.is_sparse
+        and not factor.through  # its result is given only if all its nodes are
+        and (factor.constant is not None or factor.when or factor.name in program.wiring.given)
+    ]
+
+
+def _has_zero(program: Program, term: Term) -> bool:
+    """Whether a given or constant factor of a term is 0 somewhere."""
+    return (
+        term.coefficient == 0
+        or any(factor.is_sparse and not factor.constant.min() for factor in term.factors)
+        or any(not part.get().all() for part in _given_factors(program, term))
+    )
+
+
+def _possible(program: Program, term: Term, cells: Cells) -> Any:
+    """In how many ways a term's given factors allow a positive rate, at every cell."""
+    positive: list[Operand] = [
+        ConstantArray(dims=part.dims, value=np.asarray(part.get()[0] != 0, np.float64))
+        for part in _given_factors(program, term)
+    ]
+    here: Any = 1.0
+    for factor in (factor for factor in term.factors if factor.is_sparse):
+        if set(factor.dims) & set(term.contracted):
+            ones = (factor.constant != 0).astype(np.float64)
+            positive.append(SparseConstant(dims=factor.dims, value=ones))
+        else:
+            places = (cells.positions((dim,), 1) for dim in factor.dims)
+            here = here * (SparseEntries(factor.constant).at(*places) != 0)
+    room = program.product(reduce_product(float(term.coefficient != 0), positive, term.contracted))
+    if room.value is not None:
+        return room.value * here
+    return room.get().reshape(-1)[cells.positions(room.dims, room.replicates)] * here
+
+
+def _value_at(node: Observed, cells: Cells, cell: int) -> tuple[str, str]:
+    """The value of a cell and its place, for an error."""
+    row = np.unravel_index(int(cells.cell_rows()[cell]), cells.shape[:-1] or (1,))
+    place = (*row, cells.indices[cell])[-len(node.axes) or 2 :]
+    where = ", ".join(f"{dim} {index}" for dim, index in zip(node.axes, place, strict=True))
+    return f"{cells.values[cell]:g}", where or "its only cell"
+
+
+def _check_pairs(node: Observed, slot: str, terms: Sequence[Term], cells: Cells) -> None:
+    """Reject positive data at pairs that no term is about: the other half of a symmetric matrix,
+    and self loops."""
+    if any(not any(pair.relation for pair in term.factors) for term in terms):
+        return  # a term that is about all pairs
+    possible = np.zeros(cells.values.size, np.bool_)
+    for term in terms:
+        holds = np.ones(cells.values.size, np.bool_)
+        for pair in term.factors:
+            if pair.relation and set(pair.dims) <= set(node.axes):
+                first, second = (cells.positions((dim,), 1) for dim in pair.dims)
+                holds &= relation_holds(pair.relation, first, second)
+        possible |= holds
+    wrong = np.flatnonzero((cells.values > 0) & ~possible)
+    if wrong.size:
+        value, place = _value_at(node, cells, int(wrong[0]))
+        sign = {"upper": "<", "distinct": "≠", "same": "="}
+        pairs = dict.fromkeys(
+            f"pairs {pair.dims[0]} {sign[pair.relation]} {pair.dims[1]}"
+            for term in terms for pair in term.factors if pair.relation
+        )  # fmt: skip
+        raise DataError(
+            f"{node.name}: the value {value} at {place} has probability 0: the {slot} is about "
+            f"{' and '.join(pairs)} only. Give "
+            "each pair once, scipy.sparse.triu(A, 1) of a symmetric matrix A; a self loop has no "
+            "place in it"
+        )
 
 
 # ---- operands -----------------------------------------------------------------------------------

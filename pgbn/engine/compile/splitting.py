@@ -22,7 +22,7 @@ from pgbn.engine.compile.products import (
     turned,
     weights_of,
 )
-from pgbn.engine.data.nonzero import Cells
+from pgbn.engine.data.cells import Cells
 from pgbn.network.terms import Factor, Term
 from pgbn.nodes.base import Node
 from pgbn.samplers.content import ContentKeyed, ShardRows

@@ -23,7 +23,7 @@ from typing import TypeVar
 
 from pgbn.engine.compile.composed import slot_step
 from pgbn.engine.compile.program import Program
-from pgbn.engine.data.nonzero import Cells, CoordinateCells
+from pgbn.engine.data.cells import Cells, CoordinateCells
 from pgbn.engine.first_layer.base import FirstLayer
 from pgbn.engine.plan import Counts, Draw, Run, SlotCounts, maker
 from pgbn.engine.steps.gamma_layers import draws_as

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pgbn.engine.compile.composed import LatentCounts
-from pgbn.engine.data.nonzero import GROUP, Cells
+from pgbn.engine.data.cells import GROUP, Cells
 from pgbn.engine.first_layer.base import FirstLayer, read_state
 from pgbn.engine.first_layer.choice import Pattern, cannot_marginalise, without_scores
 from pgbn.engine.first_layer.collapsed import TOKEN_BYTES, TokenLabels

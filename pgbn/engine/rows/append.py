@@ -16,9 +16,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from pgbn.checks import check_integer
-from pgbn.engine.data.cells import read_data
-from pgbn.engine.data.coords import same_labels
-from pgbn.engine.data.nonzero import Cells
+from pgbn.engine.data.cells import Cells
+from pgbn.engine.data.reading import read_data, same_labels
 from pgbn.engine.rows.independent import row_network
 from pgbn.engine.run.chain import Chain
 from pgbn.engine.shards.driver import executor_behind

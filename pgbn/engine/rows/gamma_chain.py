@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pgbn.engine.data.nonzero import Cells
+from pgbn.engine.data.cells import Cells
 from pgbn.engine.rows.new_rows import CountLaw, Found, Quantity, RowTask
 from pgbn.engine.shards.worker import own_cells
 from pgbn.engine.steps.gamma_layers import draws_as

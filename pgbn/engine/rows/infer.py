@@ -18,17 +18,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pgbn.checks import is_finite_number
-from pgbn.engine.compile.program import complete_sizes
-from pgbn.engine.data.cells import read_data
-from pgbn.engine.data.coords import (
+from pgbn.engine.data.cells import Cells
+from pgbn.engine.data.reading import (
     Coords,
     bind_indexes,
+    complete_sizes,
     given_arrays,
     given_coords,
     read_coords,
+    read_data,
     read_stack,
 )
-from pgbn.engine.data.nonzero import Cells
 from pgbn.engine.first_layer.choice import MOST_TOPICS, Pattern, plain_pattern
 from pgbn.engine.rows.gamma_chain import by_kernels, find_law
 from pgbn.engine.rows.independent import check_own_values, hash_indexes, row_indexes, row_network

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pgbn.checks import is_integral
-from pgbn.engine.data.nonzero import Cells
+from pgbn.engine.data.cells import Cells
 from pgbn.engine.run.draws import Draws
 from pgbn.engine.run.generate import Given
 from pgbn.errors import DataError, PgbnError, did_you_mean

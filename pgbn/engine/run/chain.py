@@ -14,10 +14,16 @@ from numpy.typing import NDArray
 
 from pgbn.checks import check_integer, check_seed, check_unmasked, in_order, listed, numbers
 from pgbn.engine.compile.density import log_density
-from pgbn.engine.compile.program import Program, check_fits, complete_sizes
-from pgbn.engine.data.cells import check_possible, read_corpora, read_data
-from pgbn.engine.data.coords import bind_indexes, check_network
-from pgbn.engine.data.nonzero import Cells, cells_of
+from pgbn.engine.compile.program import Program, check_possible
+from pgbn.engine.data.cells import Cells, cells_of
+from pgbn.engine.data.reading import (
+    bind_indexes,
+    check_fits,
+    check_network,
+    complete_sizes,
+    read_corpora,
+    read_data,
+)
 from pgbn.engine.first_layer.base import FirstLayer
 from pgbn.engine.first_layer.choice import choose, samplers_of
 from pgbn.engine.run.bound_steps import TraceEvent, arrange, begin_counts, joined, trace_turns

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import NonNegativeInt, PositiveInt
 
-from pgbn.engine.data.nonzero import Cells, CoordinateCells
+from pgbn.engine.data.cells import Cells, CoordinateCells
 from pgbn.engine.run.chain import Chain, sampler_name
 from pgbn.engine.run.draws import Draws
 from pgbn.engine.run.generate import Given

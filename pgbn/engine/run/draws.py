@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pgbn.engine.data.nonzero import Cells
+from pgbn.engine.data.cells import Cells
 from pgbn.engine.run.chain import Chain
 from pgbn.errors import PgbnError, did_you_mean
 from pgbn.storage import folders

@@ -16,9 +16,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pgbn.engine.compile.program import Program, check_fits, complete_sizes
-from pgbn.engine.data.coords import check_coords, given_arrays, read_stack
-from pgbn.engine.data.nonzero import cells_of
+from pgbn.engine.compile.program import Program
+from pgbn.engine.data.cells import cells_of
+from pgbn.engine.data.reading import (
+    check_coords,
+    check_fits,
+    complete_sizes,
+    given_arrays,
+    read_stack,
+)
 from pgbn.engine.rows.independent import couples
 from pgbn.engine.run.draws import Draws
 from pgbn.engine.run.generate import (

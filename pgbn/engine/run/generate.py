@@ -17,15 +17,17 @@ from numpy.typing import NDArray
 
 from pgbn.checks import check_integer, check_mapping
 from pgbn.engine.compile.composed import prior_of
-from pgbn.engine.compile.program import Program, check_fits, complete_sizes
-from pgbn.engine.data.coords import (
+from pgbn.engine.compile.program import Program
+from pgbn.engine.data.cells import Cells, cells_of
+from pgbn.engine.data.reading import (
     bind_indexes,
+    check_fits,
     check_labels,
+    complete_sizes,
     given_arrays,
     given_coords,
     read_stack,
 )
-from pgbn.engine.data.nonzero import Cells, cells_of
 from pgbn.engine.steps.time import time_prior
 from pgbn.errors import DataError, PgbnError, did_you_mean
 from pgbn.nodes.base import Latent, Observed

@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pgbn.engine.compile.program import Program
-from pgbn.engine.data.cells import StoredCells
+from pgbn.engine.data.reading import StoredCells
 from pgbn.engine.first_layer.base import FirstLayer
 from pgbn.engine.run.state import as_stored, sampler_path, state_places
 from pgbn.engine.shards import worker

@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 
 from pgbn.engine.compile.products import PartSizes
 from pgbn.engine.compile.program import Program
-from pgbn.engine.data.cells import StoredCells
-from pgbn.engine.data.nonzero import Cells, CoordinateCells
+from pgbn.engine.data.cells import Cells, CoordinateCells
+from pgbn.engine.data.reading import StoredCells
 from pgbn.engine.first_layer.base import FirstLayer
 from pgbn.engine.first_layer.choice import FirstCounts, samplers_of
 from pgbn.engine.run.bound_steps import BoundStep, arrange

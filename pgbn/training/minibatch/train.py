@@ -16,8 +16,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from pgbn.checks import Count, Flag, Sweeps, check_integer, check_place, validated
-from pgbn.engine.data.cells import read_array
-from pgbn.engine.data.coords import same_labels, term_labels
+from pgbn.engine.data.reading import read_array, same_labels, term_labels
 from pgbn.engine.run.progress import check_callback
 from pgbn.errors import DataError, StorageError, notify, tell
 from pgbn.network.network import Network

@@ -10,7 +10,8 @@ import pytest
 import pgbn
 import pgbn as pg
 from pgbn import DataError, Network, Poisson
-from pgbn.engine.compile.program import Pool, check_fits, complete_sizes
+from pgbn.engine.compile.program import Pool
+from pgbn.engine.data.reading import check_fits, complete_sizes
 from pgbn.engine.run.sampling import free_dims
 from tests.helpers.refusals import check_refused
 from tests.helpers.small_data import NET
@@ -173,7 +174,7 @@ def test_what_does_not_fit_into_memory_is_refused(monkeypatch: pytest.MonkeyPatc
     """Two arrays of 8 bytes for each number: θ has 1000 · 2 of them, p 1000, x 4000."""
     sizes = complete_sizes(NET, {"doc": 1000, "term": 4}, {})
     latent = 16 * (1000 * 2 + 1000 + 2 * 4 + 2 + 1 + 1)
-    for module in ("pgbn.engine.compile.program", "pgbn.storage.read_limits"):
+    for module in ("pgbn.engine.data.reading", "pgbn.storage.read_limits"):
         monkeypatch.setattr(f"{module}.memory", lambda: latent)
     check_fits(NET, sizes)
     with pytest.raises(DataError, match=r"theta1 \[doc=1000, topic1=2\] would need .*doc smaller"):

@@ -12,7 +12,7 @@ import scipy.sparse as sp
 
 import pgbn as pg
 from pgbn import DataError, Gamma, Network, NetworkError, Poisson, zoo
-from pgbn.engine.data.cells import document_arrays, read_array
+from pgbn.engine.data.reading import document_arrays, read_array
 from pgbn.storage.archive import encode_documents
 from pgbn.storage.sparse import read_rows
 from tests.helpers.refusals import check_refused

@@ -12,7 +12,7 @@ import xarray as xr
 
 import pgbn as pg
 from pgbn import Categories, DataError, Dirichlet, Gamma, Network, Poisson
-from pgbn.engine.data.coords import given_arrays, read_coords, read_stack
+from pgbn.engine.data.reading import given_arrays, read_coords, read_stack
 from pgbn.evaluation import HeldOut
 from tests.helpers.refusals import check_refused
 

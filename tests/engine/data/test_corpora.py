@@ -13,7 +13,7 @@ import pytest
 
 import pgbn
 from pgbn import zoo
-from pgbn.engine.data.cells import StoredCells, read_array
+from pgbn.engine.data.reading import StoredCells, read_array
 from pgbn.engine.shards import worker
 from pgbn.storage.archive import read_manifest
 from tests.engine.shards.test_driver import X, assert_same, everything

@@ -13,8 +13,8 @@ import scipy.sparse as sp
 import pgbn
 import pgbn as pg
 from pgbn import Network, zoo
-from pgbn.engine.data.cells import read_array
-from pgbn.engine.data.nonzero import Cells
+from pgbn.engine.data.cells import Cells
+from pgbn.engine.data.reading import read_array
 from pgbn.engine.rows import infer as module
 from pgbn.engine.rows.independent import row_network
 from pgbn.engine.rows.infer import (
