@@ -4,6 +4,7 @@ A public name is imported when it is first used, so that ``pgbn --help`` need no
 compiler. `__init__.pyi` has the same names for type checkers and editors.
 """
 
+from difflib import get_close_matches
 from importlib import import_module
 from importlib.util import find_spec
 from threading import RLock
@@ -15,12 +16,10 @@ from pgbn.versions import __version__ as __version__
 # Where each public name is defined.
 _NAMES_OF = {
     "pgbn": (
-        "checkpoint corpus diagnostics docstrings evaluation explain plot report storage "
+        "checkpoint corpus diagnostics docstrings evaluation explain extend plot report storage "
         "testing zoo"
     ),
     "pgbn.checkpoint": "resume",
-    "pgbn.engine.first_layer.choice": "register_sampler",
-    "pgbn.engine.plan": "register_kernel",
     "pgbn.engine.rows.new_rows": "NewRows",
     "pgbn.engine.run.chain": "Chain",
     "pgbn.engine.run.draws": "Draws",
@@ -34,14 +33,10 @@ _NAMES_OF = {
     "pgbn.network.network": "Network",
     "pgbn.nodes": (
         "Bernoulli BernoulliPoisson Beta BetaOdds Categorical Categories Constant Dirichlet "
-        "Edge Gamma HiddenPoisson Index Latent LogitBernoulli LogNormal Mix Multinomial Node "
-        "Normal Observed ObservedNormal Pairs Poisson PoissonGamma Product RandomisedGamma "
-        "Rename Self Shift Slot Sum distinct same"
+        "Gamma HiddenPoisson LogitBernoulli LogNormal Mix Multinomial Normal ObservedNormal "
+        "Pairs Poisson PoissonGamma RandomisedGamma Rename Self Shift distinct same"
     ),
-    "pgbn.nodes.rules.registry": (
-        "counts_are_data draw_rule evidence_rule kernel_rule link_rule rules"
-    ),
-    "pgbn.nodes.rules.types": "Evidence",
+    "pgbn.nodes.rules.registry": "rules",
     "pgbn.samplers.disk": "Disk",
     "pgbn.samplers.executor": "Threads",
     "pgbn.samplers.on_ray": "Ray",
@@ -80,6 +75,34 @@ for _kind, _home in {
 }.items():
     codec_in(_kind, _home)
 
+# What to write instead of names that are gone, and of names that newcomers guess.
+_INSTEAD = {
+    name: present.replace("*", name)
+    for present, names in {
+        "pgbn.extend.*": (
+            "Draw Edge Evidence Executor FirstLayer Index Latent Link Node Observed Product Slot "
+            "SlotCounts Stream Sum WorkerPool check_positive check_probability counts_are_data "
+            "draw_rule evidence_rule kernel_rule link_rule register_codec register_kernel "
+            "register_link register_sampler share_out vectorised"
+        ),
+        "pgbn.testing.*": "check_conjugacy check_edge geweke mutants sbc",
+        "pgbn.diagnostics.split_rhat": "rhat split_rhat",
+        "pgbn.diagnostics.bulk_ess": "bulk_ess ess",
+        "pgbn.zoo.lda, or pgbn.PFA": "LDA LatentDirichletAllocation LdaModel",
+        "pgbn.PFA, or pgbn.zoo.hpf": "NMF HPF",
+        "pgbn.zoo.hdp_lda": "HDP HdpModel",
+        "pgbn.PGBN().fit(X)": "fit fit_transform TopicModel",
+        "pgbn.train_layerwise": "train fit_layerwise",
+        "net.sample(data), of a pgbn.Network": "MCMC gibbs mcmc sample",
+        "model.transform(X), of a fitted pgbn.PGBN": "predict transform",
+        "pgbn.Network": "Model",
+        "pgbn.Gamma(name, 1, rate)": "Exponential",
+        "pgbn.Poisson of a rate that is a pgbn.Gamma": "NegativeBinomial",
+        "pgbn.PgbnError": "Error",
+    }.items()
+    for name in names.split()
+}
+
 _LOCK = RLock()
 
 
@@ -87,7 +110,7 @@ def __getattr__(name: str) -> Any:
     """Import a public name, or a subpackage, when it is first used."""
     may_be_module = name.isidentifier() and not name.startswith("_")
     if name not in _HOMES and (not may_be_module or find_spec(f"pgbn.{name}") is None):
-        raise AttributeError(f"module 'pgbn' has no attribute {name!r}")
+        raise AttributeError(f"module 'pgbn' has no attribute {name!r}{_hint(name)}")
     home = _HOMES.get(name, "pgbn")
     try:
         with _LOCK:  # two threads could otherwise see modules that are half imported
@@ -98,6 +121,18 @@ def __getattr__(name: str) -> Any:
         raise ImportError(f"pgbn.{name} needs scikit-learn: pip install 'pgbn[sklearn]'") from error
     globals()[name] = found if home == "pgbn" else getattr(found, name)
     return globals()[name]
+
+
+def _hint(name: str) -> str:
+    """The present name, for one that is gone or guessed, or a name that looks like it."""
+    if name.startswith("_"):
+        return ""
+    if name in _INSTEAD:
+        return f"; write {_INSTEAD[name].format(name)}"
+    if find_spec(f"pgbn.zoo.{name.lower()}") is not None:
+        return f"; write pgbn.zoo.{name.lower()}"
+    near = get_close_matches(name, _HOMES, 1, 0.7)
+    return f"; did you mean pgbn.{near[0]}?" if near else ""
 
 
 def __dir__() -> list[str]:

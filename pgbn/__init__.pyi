@@ -6,14 +6,13 @@ from pgbn import diagnostics as diagnostics
 from pgbn import docstrings as docstrings
 from pgbn import evaluation as evaluation
 from pgbn import explain as explain
+from pgbn import extend as extend
 from pgbn import plot as plot
 from pgbn import report as report
 from pgbn import storage as storage
 from pgbn import testing as testing
 from pgbn import zoo as zoo
 from pgbn.checkpoint import resume as resume
-from pgbn.engine.first_layer.choice import register_sampler as register_sampler
-from pgbn.engine.plan import register_kernel as register_kernel
 from pgbn.engine.rows.new_rows import NewRows as NewRows
 from pgbn.engine.run.chain import Chain as Chain
 from pgbn.engine.run.draws import Draws as Draws
@@ -42,38 +41,24 @@ from pgbn.nodes import Categorical as Categorical
 from pgbn.nodes import Categories as Categories
 from pgbn.nodes import Constant as Constant
 from pgbn.nodes import Dirichlet as Dirichlet
-from pgbn.nodes import Edge as Edge
 from pgbn.nodes import Gamma as Gamma
 from pgbn.nodes import HiddenPoisson as HiddenPoisson
-from pgbn.nodes import Index as Index
-from pgbn.nodes import Latent as Latent
 from pgbn.nodes import LogitBernoulli as LogitBernoulli
 from pgbn.nodes import LogNormal as LogNormal
 from pgbn.nodes import Mix as Mix
 from pgbn.nodes import Multinomial as Multinomial
-from pgbn.nodes import Node as Node
 from pgbn.nodes import Normal as Normal
-from pgbn.nodes import Observed as Observed
 from pgbn.nodes import ObservedNormal as ObservedNormal
 from pgbn.nodes import Pairs as Pairs
 from pgbn.nodes import Poisson as Poisson
 from pgbn.nodes import PoissonGamma as PoissonGamma
-from pgbn.nodes import Product as Product
 from pgbn.nodes import RandomisedGamma as RandomisedGamma
 from pgbn.nodes import Rename as Rename
 from pgbn.nodes import Self as Self
 from pgbn.nodes import Shift as Shift
-from pgbn.nodes import Slot as Slot
-from pgbn.nodes import Sum as Sum
 from pgbn.nodes import distinct as distinct
 from pgbn.nodes import same as same
-from pgbn.nodes.rules.registry import counts_are_data as counts_are_data
-from pgbn.nodes.rules.registry import draw_rule as draw_rule
-from pgbn.nodes.rules.registry import evidence_rule as evidence_rule
-from pgbn.nodes.rules.registry import kernel_rule as kernel_rule
-from pgbn.nodes.rules.registry import link_rule as link_rule
 from pgbn.nodes.rules.registry import rules as rules
-from pgbn.nodes.rules.types import Evidence as Evidence
 from pgbn.samplers.disk import Disk as Disk
 from pgbn.samplers.executor import Threads as Threads
 from pgbn.samplers.on_ray import Ray as Ray
@@ -109,14 +94,10 @@ __all__ = [
     "Dirichlet",
     "Disk",
     "Draws",
-    "Edge",
     "Event",
-    "Evidence",
     "Gamma",
     "HeldOut",
     "HiddenPoisson",
-    "Index",
-    "Latent",
     "LayerwiseTraining",
     "LogNormal",
     "LogitBernoulli",
@@ -127,9 +108,7 @@ __all__ = [
     "Network",
     "NetworkError",
     "NewRows",
-    "Node",
     "Normal",
-    "Observed",
     "ObservedNormal",
     "Pairs",
     "PgbnError",
@@ -137,41 +116,32 @@ __all__ = [
     "Poisson",
     "PoissonGamma",
     "Priors",
-    "Product",
     "Progress",
     "RandomisedGamma",
     "Ray",
     "Rename",
     "Self",
     "Shift",
-    "Slot",
     "StaleReadError",
     "StorageError",
-    "Sum",
     "Threads",
     "TrainedNetwork",
     "checkpoint",
     "completion_perplexity",
     "corpus",
-    "counts_are_data",
     "diagnostics",
     "distinct",
     "docstrings",
-    "draw_rule",
     "evaluation",
-    "evidence_rule",
     "explain",
+    "extend",
     "generate_documents",
     "grow",
     "infer",
-    "kernel_rule",
-    "link_rule",
     "load",
     "merge_topics",
     "plot",
     "prune",
-    "register_kernel",
-    "register_sampler",
     "report",
     "resume",
     "rules",

@@ -18,16 +18,17 @@ import numpy as np
 from scipy.sparse import diags
 
 import pgbn
-from pgbn.samplers import share_out
+from pgbn import extend
+from pgbn.extend import share_out
 
 
-class Moving(pgbn.Edge):
+class Moving(extend.Edge):
     """y_t = Σ_s w_s of_{t−s}: a sum over the present and the rows before it along a dim."""
 
     tag: ClassVar[str] = "example.moving"  # the "edge" in JSON: unique, with your prefix
     positional: ClassVar[tuple[str, ...]] = ("of",)  # what may be given without a keyword
 
-    of: pgbn.Slot  # an expression; a field that is not a Slot is plain, and saved as JSON
+    of: extend.Slot  # an expression; a field that is not a Slot is plain, and saved as JSON
     along: str
     size: int  # of the dim: an edge is expanded before data tell it
     weights: tuple[float, ...]
@@ -41,7 +42,7 @@ class Moving(pgbn.Edge):
         return known @ self.of.rename(**{self.along: before})
 
 
-class Echo(pgbn.Edge):
+class Echo(extend.Edge):
     """y_tp = Σ_s w_s of_{t−s,p}: linear in w and in of, with coefficients that are never negative.
 
     Arrays have the replicates first, then the dims of an operand in its order: w (R, lag) and
@@ -52,8 +53,8 @@ class Echo(pgbn.Edge):
     positional: ClassVar[tuple[str, ...]] = ("weights", "of")
     positive: ClassVar[bool] = True  # positive wherever its operands are: it may be a shape
 
-    weights: pgbn.Slot
-    of: pgbn.Slot
+    weights: extend.Slot
+    of: extend.Slot
 
     def dims_of(self, weights: tuple[str, ...], of: tuple[str, ...]) -> tuple[str, ...]:
         return of  # without it: the dims of all operands

@@ -23,13 +23,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-import pgbn
+from pgbn import Threads
 from pgbn.engine.compile.program import Program
-from pgbn.engine.plan import Run, SlotCounts
+from pgbn.engine.plan import Run
+from pgbn.extend import Executor, SlotCounts, njit, register_kernel, restart
 from pgbn.nodes.gamma import tables_of_gamma
-from pgbn.samplers import Executor, Threads
-from pgbn.samplers.compiled import njit
-from pgbn.samplers.random import restart
 from pgbn.samplers.variates.multinomial import draw_binomial
 
 __all__ = ["column_tables", "draw_tables", "exact_law", "shared_shape", "tables_by_column"]
@@ -75,7 +73,7 @@ def column_tables(
 
 # 3. The maker. It is asked for every slot whose counts are drawn, before pgbn's own kernels, and
 #    returns a function of a key, or None where the kernel does not fit.
-@pgbn.register_kernel(SlotCounts)
+@register_kernel(SlotCounts)
 def tables_by_column(program: Program, task: SlotCounts) -> Run | None:
     """Serves a gamma layer of two dims whose rows share their shapes, which are a node."""
     node, parent = task.node, shared_shape(program, task)

@@ -14,21 +14,20 @@ from pydantic import field_validator
 from scipy.stats import gamma
 
 import pgbn
-from pgbn.nodes.base import Array, check_positive
-from pgbn.samplers import vectorised
-from pgbn.samplers.random import Stream
+from pgbn import extend
+from pgbn.extend import Array, Stream, check_positive, vectorised
 
 
-class Exponential(pgbn.Latent):
+class Exponential(extend.Latent):
     """θ ~ Exp(rate c), density c e^{−cθ}; ``gain`` adds Gam(gain, c) after counts are heard."""
 
     tag: ClassVar[str] = "example.exponential"  # the "type" in JSON: unique, with your prefix
     positional: ClassVar[tuple[str, ...]] = ("rate",)  # what may be given without a keyword
 
-    rate: pgbn.Slot
+    rate: extend.Slot
     # The posterior of an exponential is a gamma of shape 1 + m. A draw rule stays in the family of
     # its node, so the family is widened by a slot that users leave at its default.
-    gain: pgbn.Slot = pgbn.Constant(0.0)
+    gain: extend.Slot = pgbn.Constant(0.0)
 
     _positive = field_validator("rate")(check_positive)
 
@@ -45,7 +44,7 @@ class Exponential(pgbn.Latent):
 
 # 2. What does it tell its rate? c^1 e^{−θc}: the count 1 and, as exposure, its own value.
 #    The value is read, so the relation is "held". Without `stream` nothing is drawn.
-@pgbn.evidence_rule(
+@extend.evidence_rule(
     Exponential,
     "rate",
     relation="given",
@@ -58,7 +57,7 @@ def _to_rate(value: Array) -> Array:
 
 
 # 3. How is it drawn, given that it hears θ^m e^{−qθ}? The new values of the slots, as a dict.
-@pgbn.draw_rule(
+@extend.draw_rule(
     Exponential,
     equation=r"\mathrm{Gam}(1 + m,\ c + q)",
     reference="gamma–Poisson conjugacy",

@@ -114,7 +114,7 @@ def register_kernel(task: type[Task]) -> Callable[[M], M]:
     if task not in (Draw, SlotCounts):
         raise NetworkError(
             f"register_kernel({task!r}): give the kind of task that it serves, "
-            "@pgbn.register_kernel(Draw) or @pgbn.register_kernel(SlotCounts) of pgbn.engine.plan"
+            "@register_kernel(Draw) or @register_kernel(SlotCounts), both of pgbn.extend"
         )
 
     def register(make: M) -> M:

@@ -282,8 +282,8 @@ class Connections:
             kind = type(node).__name__
             raise MissingRuleError(
                 f"{node.name}: the rule for its {slot} reads 'count', but {kind} has no link to "
-                f"counts; read 'value', or register pgbn.counts_are_data({kind}, ...) or a "
-                f"@pgbn.link_rule({kind}, ...)"
+                f"counts; read 'value', or register pgbn.extend.counts_are_data({kind}, ...) or a "
+                f"@pgbn.extend.link_rule({kind}, ...)"
             )
         finite = isinstance(node, Latent) and node.finite  # its rows send each other nothing
         known = rule.relation == "given" and isinstance(rule.exposure, (int, float))

@@ -71,7 +71,7 @@ def _plain(owner: Node | Edge, name: str, value: Any) -> Any:
     """A field without expressions, as JSON that pydantic reads back."""
     try:
         if isinstance(value, Expression):
-            raise TypeError(f"{value} is an expression; annotate {name} as pgbn.Slot")
+            raise TypeError(f"{value} is an expression; annotate {name} as pgbn.extend.Slot")
         return to_jsonable_python(value)
     except (TypeError, ValueError) as error:
         raise NetworkError(f"{owner}: {name} cannot be written as JSON: {error}") from None

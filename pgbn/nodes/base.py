@@ -3,8 +3,8 @@
 A node type answers three questions:
 
 - How is it generated? `Node.generate`.
-- Which evidence does it send to each slot? `pgbn.evidence_rule`.
-- How is it drawn given the evidence that it receives? `pgbn.draw_rule`, which gives the
+- Which evidence does it send to each slot? `pgbn.extend.evidence_rule`.
+- How is it drawn given the evidence that it receives? `pgbn.extend.draw_rule`, which gives the
   parameters of the posterior in its own family.
 """
 

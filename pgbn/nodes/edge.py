@@ -1,8 +1,8 @@
 """Edge: an operation of your own, made of other operations or with its own evaluation.
 
-    class Twice(pgbn.Edge):
+    class Twice(extend.Edge):
         tag: ClassVar[str] = "my_package.twice"
-        of: pgbn.Slot
+        of: extend.Slot
 
         def expand(self):
             return 2.0 * self.of
@@ -35,8 +35,8 @@ class Edge(Expression):
     `expose`.
 
     Invariants: the class attribute `tag` is unique; it is the "edge" in JSON. Fields annotated as
-    `pgbn.Slot` contain expressions, the others values that pydantic can write as JSON. A type
-    defines `expand`, or all three of `evaluate`, `split` and `expose`.
+    `pgbn.extend.Slot` contain expressions, the others values that pydantic can write as JSON. A
+    type defines `expand`, or all three of `evaluate`, `split` and `expose`.
     """
 
     _multiplies: ClassVar[bool] = True

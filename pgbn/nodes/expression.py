@@ -311,7 +311,7 @@ class Expression(_Model):
 
     def __getitem__(self, by: Any) -> Expression:
         """``theta[author]``: the entries that `pgbn.Categories` name, or a hidden
-        `pgbn.Categorical` chooses. See `pgbn.Index`."""
+        `pgbn.Categorical` chooses. See `pgbn.extend.Index`."""
         from pgbn.nodes.index import Index  # Index is an expression itself
 
         return Index(of=self, by=_as_categories(self, by))

@@ -49,8 +49,8 @@ def compare_kernel(
 ) -> KernelResult:
     """z-scores of a kernel against the composed rules; |z| < 4 is a pass.
 
-    The kernel is given as the function that `pgbn.register_kernel` decorates. It is compared at
-    every step of a network that it serves."""
+    The kernel is given as the function that `pgbn.extend.register_kernel` decorates. It is compared
+    at every step of a network that it serves."""
     check_network(network, sizes, "compare_kernel")
     if not callable(make):
         raise DataError(

@@ -109,7 +109,7 @@ def _check_rules(link: Link, node: Observed) -> None:
     if counts is None or counts.slot != "rate":
         raise NetworkError(
             f"link {link.name!r}: {kind} has no counts behind its rate; declare them with "
-            f"@pgbn.link_rule({kind}, 'rate')"
+            f"@pgbn.extend.link_rule({kind}, 'rate')"
         )
     if counts.all_cells:
         raise NetworkError(

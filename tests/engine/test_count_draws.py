@@ -12,25 +12,25 @@ from pgbn.samplers import vectorised
 from pgbn.testing import geweke
 
 
-class Product(pg.Observed):
+class Product(pg.extend.Observed):
     """x ~ Pois(first · second); the exposure of the second slot is drawn with its count."""
 
     tag: ClassVar[str] = "test_count_draws.product"
-    first: pg.Slot
-    second: pg.Slot
+    first: pg.extend.Slot
+    second: pg.extend.Slot
 
     def generate(self, stream: Any, **slots: Any) -> Any:
         return vectorised.poisson(stream, slots["first"] * slots["second"])
 
 
-@pg.evidence_rule(Product, "first", relation="given", exposure="second")
+@pg.extend.evidence_rule(Product, "first", relation="given", exposure="second")
 def _first(stream: Any, value: Any) -> Any:
     return value
 
 
-@pg.evidence_rule(Product, "second", relation="given", drawn=lambda node: node.dims)
-def _second(stream: Any, value: Any, first: Any) -> pg.Evidence:
-    return pg.Evidence(value, np.broadcast_to(first, stream.shape))
+@pg.extend.evidence_rule(Product, "second", relation="given", drawn=lambda node: node.dims)
+def _second(stream: Any, value: Any, first: Any) -> pg.extend.Evidence:
+    return pg.extend.Evidence(value, np.broadcast_to(first, stream.shape))
 
 
 class DrawnGamma(pg.Gamma):
@@ -39,57 +39,57 @@ class DrawnGamma(pg.Gamma):
     tag: ClassVar[str] = "test_count_draws.gamma"
 
 
-@pg.evidence_rule(DrawnGamma, "shape", relation="collapsed", drawn=lambda node: node.dims)
-def _tables(stream: Any, count: Any, exposure: Any, shape: Any, rate: Any) -> pg.Evidence:
+@pg.extend.evidence_rule(DrawnGamma, "shape", relation="collapsed", drawn=lambda node: node.dims)
+def _tables(stream: Any, count: Any, exposure: Any, shape: Any, rate: Any) -> pg.extend.Evidence:
     passed = np.broadcast_to(np.log1p(exposure / rate), stream.shape)
-    return pg.Evidence(vectorised.crt(stream, count, shape), passed)
+    return pg.extend.Evidence(vectorised.crt(stream, count, shape), passed)
 
 
-class Parts(pg.Observed):
+class Parts(pg.extend.Observed):
     """x ~ Pois(first · (1 + second)): which counts are of the second part is drawn."""
 
     tag: ClassVar[str] = "test_count_draws.parts"
-    first: pg.Slot
-    second: pg.Slot
+    first: pg.extend.Slot
+    second: pg.extend.Slot
 
     def generate(self, stream: Any, **slots: Any) -> Any:
         return vectorised.poisson(stream, slots["first"] * (1 + slots["second"]))
 
 
-@pg.evidence_rule(Parts, "first", relation="given", exposure=lambda second: 1 + second)
+@pg.extend.evidence_rule(Parts, "first", relation="given", exposure=lambda second: 1 + second)
 def _all(stream: Any, value: Any) -> Any:
     return value
 
 
-@pg.evidence_rule(Parts, "second", relation="given", exposure="first")
+@pg.extend.evidence_rule(Parts, "second", relation="given", exposure="first")
 def _some(stream: Any, value: Any, first: Any, second: Any) -> Any:
     return vectorised.binomial(stream, value, first * second / (first + first * second))
 
 
-class Background(pg.Observed):
+class Background(pg.extend.Observed):
     """x ~ Pois(rate + back): the link draws the counts of the rate."""
 
     tag: ClassVar[str] = "test_count_draws.background"
-    rate: pg.Slot
-    back: pg.Slot
+    rate: pg.extend.Slot
+    back: pg.extend.Slot
 
     def generate(self, stream: Any, **slots: Any) -> Any:
         return vectorised.poisson(stream, slots["rate"] + slots["back"])
 
 
-@pg.link_rule(Background, "rate")
+@pg.extend.link_rule(Background, "rate")
 def _of_rate(stream: Any, value: Any, rate: Any, back: Any) -> Any:
     return vectorised.binomial(stream, value, rate / (rate + back))
 
 
-pg.evidence_rule(Background, "rate", relation="given", count="count", exposure=1.0)
+pg.extend.evidence_rule(Background, "rate", relation="given", count="count", exposure=1.0)
 
 
 class DrawnBackground(Background):
     tag: ClassVar[str] = "test_count_draws.drawn_background"
 
 
-@pg.evidence_rule(DrawnBackground, "back", relation="given", exposure=1.0)
+@pg.extend.evidence_rule(DrawnBackground, "back", relation="given", exposure=1.0)
 def _again(stream: Any, value: Any, rate: Any, back: Any) -> Any:
     return vectorised.binomial(stream, value, back / (rate + back))
 
@@ -98,7 +98,7 @@ class RestBackground(Background):
     tag: ClassVar[str] = "test_count_draws.rest_background"
 
 
-@pg.evidence_rule(RestBackground, "back", relation="given", exposure=1.0)
+@pg.extend.evidence_rule(RestBackground, "back", relation="given", exposure=1.0)
 def _rest(value: Any, count: Any) -> Any:
     return value - count
 

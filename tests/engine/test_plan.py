@@ -45,14 +45,14 @@ def test_kernels_of_others_are_asked_first(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(plan, "_makers", {key: [*found] for key, found in plan._makers.items()})
     asked = []
 
-    @pgbn.register_kernel(Draw)
+    @pgbn.extend.register_kernel(Draw)
     def ones(program: Any, task: Draw) -> Any:
         def run(key: int) -> None:
             program.values["g"] = np.ones(program.shape["g"])
 
         return run if task.node.name == "g" else None
 
-    pgbn.register_kernel(Draw)(lambda program, task: asked.append(task.node.name))
+    pgbn.extend.register_kernel(Draw)(lambda program, task: asked.append(task.node.name))
     network = pgbn.Network(pgbn.Poisson("x", Gamma("g", 1, 1, dims="i"), dims="i"))
     own, composed = (
         network.chain({"x": [1, 2]}, sampler=sampler).sweep().values["g"].tolist()
@@ -66,4 +66,4 @@ def test_kernels_of_others_are_asked_first(monkeypatch: pytest.MonkeyPatch) -> N
 @pytest.mark.parametrize("task", ["Draw", print, Counts])
 def test_a_kernel_says_which_task_it_serves(task: Any) -> None:
     with pytest.raises(pgbn.NetworkError, match="give the kind of task that it serves"):
-        pgbn.register_kernel(task)
+        pgbn.extend.register_kernel(task)

@@ -33,7 +33,7 @@ FAST: dict[str, Any] = {"burn_in": 4, "draws": 3, "thin": 2, "transform_burn_in"
 REALS = partial(pg.zoo.pgbn, link="gamma")
 
 
-def with_amounts(link: type[pg.Observed] = pg.Poisson) -> pg.Network:
+def with_amounts(link: type[pg.extend.Observed] = pg.Poisson) -> pg.Network:
     """A network of one's own: topics, and a background whose amount belongs to the row."""
     theta = pg.Gamma("theta", 0.5, 1.0, dims=("row", "topic"))
     phi = pg.Dirichlet("phi", 0.1, over="column", dims="topic")

@@ -24,14 +24,14 @@ __all__ = ["BOXES", "Boxes"]
 Array = NDArray[Any]
 
 
-class Boxes(pgbn.Observed):
+class Boxes(pgbn.extend.Observed):
     """y = ⌈n/2⌉, n ~ Pois(rate)."""
 
     tag: ClassVar[str] = "tests.boxes"
     positional: ClassVar[tuple[str, ...]] = ("rate",)
     positive_needs_counts: ClassVar[bool] = True
 
-    rate: pgbn.Slot
+    rate: pgbn.extend.Slot
 
     def check(self, values: Array) -> str | None:
         return check_counts(values)
@@ -49,13 +49,15 @@ def _log_probability(drawn: Array, value: Array, rate: Array) -> Array:
     return np.log(np.where(drawn == 2 * value, rate, 2 * value) / (rate + 2 * value))
 
 
-@pgbn.link_rule(Boxes, "rate", equation=r"n \in \{2y-1, 2y\}", log_probability=_log_probability)
+@pgbn.extend.link_rule(
+    Boxes, "rate", equation=r"n \in \{2y-1, 2y\}", log_probability=_log_probability
+)
 def _things(stream: Stream, value: Array, rate: Array) -> Array:
     full = vectorised.bernoulli(stream, rate / (rate + 2 * value)).astype(np.int64)
     return 2 * value.astype(np.int64) - 1 + full
 
 
-pgbn.evidence_rule(
+pgbn.extend.evidence_rule(
     Boxes, "rate", relation="given", count="count", exposure=1.0, equation=r"(n,\ 1)",
     reference="the Poisson likelihood of the things",
 )  # fmt: skip

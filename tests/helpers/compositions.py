@@ -23,31 +23,31 @@ def odd_names() -> pg.Network:
     return pg.Network(x, sizes={doc: 4, term: 3})
 
 
-class Wobble(pg.Latent):
+class Wobble(pg.extend.Latent):
     """A type of somebody else, whose posterior cannot be read from its code."""
 
     tag: ClassVar[str] = "compositions.wobble"
     positional: ClassVar[tuple[str, ...]] = ("shape",)
-    shape: pg.Slot
+    shape: pg.extend.Slot
     generate = log_density = lambda *_, **slots: np.zeros(1)  # never run: only explained here
 
 
-@pg.draw_rule(Wobble, equation=r"\mathrm{Wob}(s + m,\ q)", reference="Nobody 1999")
+@pg.extend.draw_rule(Wobble, equation=r"\mathrm{Wob}(s + m,\ q)", reference="Nobody 1999")
 def _wobble_posterior(count: Any, exposure: Any, shape: Any) -> Any:
     return {"shape": np.linalg.norm(shape) + count + exposure}
 
 
-class Tally(pg.Observed):
+class Tally(pg.extend.Observed):
     """Data that pass their counts up by a rule of their own, without a link."""
 
     tag: ClassVar[str] = "compositions.tally"
     positional: ClassVar[tuple[str, ...]] = ("size", "chance")
-    size: pg.Slot
-    chance: pg.Slot
+    size: pg.extend.Slot
+    chance: pg.extend.Slot
     generate = log_density = lambda *_, **slots: np.zeros(1)
 
 
-@pg.evidence_rule(
+@pg.extend.evidence_rule(
     Tally,
     "size",
     exposure=lambda chance: -np.log1p(-chance),

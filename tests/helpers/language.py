@@ -69,14 +69,14 @@ def chosen_rates(by_team: bool = True) -> pg.Network:
 CELLS = {"doc": 2, "term": 3}
 
 
-class Unseen(pg.Observed):
+class Unseen(pg.extend.Observed):
     """y = n with probability ``seen``, else 0; n ~ Pois(rate): zero inflation within a link."""
 
     tag: ClassVar[str] = "tests.unseen"
     positional: ClassVar[tuple[str, ...]] = ("rate", "seen")
 
-    rate: pg.Slot
-    seen: pg.Slot
+    rate: pg.extend.Slot
+    seen: pg.extend.Slot
 
     def generate(self, stream: Any, **slots: Any) -> Any:
         n = vectorised.poisson(stream, slots["rate"])
@@ -98,23 +98,23 @@ def _law(drawn: Any, value: Any, rate: Any, seen: Any) -> Any:
     return np.log(np.where(value > 0, drawn == value, zero))
 
 
-@pg.link_rule(Unseen, "rate", all_cells=True, log_probability=_law)
+@pg.extend.link_rule(Unseen, "rate", all_cells=True, log_probability=_law)
 def _counts(stream: Any, value: Any, rate: Any, seen: Any) -> Any:
     hidden = vectorised.bernoulli(stream.child("hidden"), _unseen(rate, seen)) > 0
     n = vectorised.poisson(stream, rate)
     return np.where(value > 0, value, np.where(hidden, n, 0)).astype(np.int64)
 
 
-pg.evidence_rule(Unseen, "rate", relation="given", count="count", exposure=1.0)
+pg.extend.evidence_rule(Unseen, "rate", relation="given", count="count", exposure=1.0)
 
 
-class Flipped(pg.Observed):
+class Flipped(pg.extend.Observed):
     """y = 1(n > 0), read wrongly with probability 0.2; n ~ Pois(rate)."""
 
     tag: ClassVar[str] = "tests.flipped"
     positional: ClassVar[tuple[str, ...]] = ("rate",)
 
-    rate: pg.Slot
+    rate: pg.extend.Slot
 
     def generate(self, stream: Any, **slots: Any) -> Any:
         y = vectorised.poisson(stream, slots["rate"]) > 0
@@ -138,13 +138,13 @@ def _flipped_law(drawn: Any, value: Any, rate: Any) -> Any:
     return np.log(np.where(drawn > 0, some, 1 - p))
 
 
-@pg.link_rule(Flipped, "rate", all_cells=True, log_probability=_flipped_law)
+@pg.extend.link_rule(Flipped, "rate", all_cells=True, log_probability=_flipped_law)
 def _behind(stream: Any, value: Any, rate: Any) -> Any:
     some = vectorised.bernoulli(stream.child("some"), _positive(value, rate)) > 0
     return np.where(some, vectorised.truncated_poisson(stream, rate), 0).astype(np.int64)
 
 
-pg.evidence_rule(Flipped, "rate", relation="given", count="count", exposure=1.0)
+pg.extend.evidence_rule(Flipped, "rate", relation="given", count="count", exposure=1.0)
 
 
 def all_cells(kind: str = "unseen") -> pg.Network:

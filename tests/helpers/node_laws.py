@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pgbn import Node
+from pgbn.extend import Node
 from pgbn.samplers.random import Stream
 
 __all__ = ["density", "draws"]

@@ -25,7 +25,7 @@ def regression() -> Network:
     return Network(y, sizes={dim: SIZES[dim] for dim in ("doc", "topic", "feature")})
 
 
-def counts_under(shape: pgbn.Latent | pgbn.Product) -> pgbn.Poisson:
+def counts_under(shape: pgbn.extend.Latent | pgbn.extend.Product) -> pgbn.Poisson:
     """Counts of a factor model whose gammas have this shape."""
     rate = pgbn.Gamma("c", 4, 4, dims="doc")
     theta = pgbn.Gamma("theta", shape, rate, dims=("doc", "topic"))

@@ -14,13 +14,13 @@ from pgbn.samplers import share_out
 __all__ = ["Carried", "Moving"]
 
 
-class Moving(pg.Edge):
+class Moving(pg.extend.Edge):
     """y_t = Σ_s w_s of_{t−s}, by a sparse constant."""
 
     tag: ClassVar[str] = "tests.moving"
     positional: ClassVar[tuple[str, ...]] = ("of",)
 
-    of: pg.Slot
+    of: pg.extend.Slot
     along: str
     size: int
     weights: tuple[float, ...]
@@ -32,7 +32,7 @@ class Moving(pg.Edge):
         return pg.Constant(band, dims=(self.along, before)) @ self.of.rename(**{self.along: before})
 
 
-class Carried(pg.Edge):
+class Carried(pg.extend.Edge):
     """The same, evaluated, shared out and exposed by itself; ``axis`` of the operand is the time,
     from 1 on."""
 
@@ -40,7 +40,7 @@ class Carried(pg.Edge):
     positional: ClassVar[tuple[str, ...]] = ("of",)
     positive: ClassVar[bool] = True
 
-    of: pg.Slot
+    of: pg.extend.Slot
     axis: int
     weights: tuple[float, ...]
 

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from pgbn.samplers.executor import Executor, Work
+from pgbn.extend import Executor
+from pgbn.samplers.executor import Work
 
 
 class Backwards(Executor):

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from pgbn import BetaOdds, Dirichlet, Gamma, Multinomial, Network, Poisson, Product, distinct
+from pgbn import BetaOdds, Dirichlet, Gamma, Multinomial, Network, Poisson, distinct
+from pgbn.extend import Product
 
 
 def gamma(name: str = "g", shape: Any = 1.0, rate: Any = 1.0, **fields: Any) -> Gamma:

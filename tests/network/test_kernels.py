@@ -6,16 +6,8 @@ from typing import Any, ClassVar
 
 import pytest
 
-from pgbn import (
-    Categories,
-    Gamma,
-    MissingRuleError,
-    Network,
-    Poisson,
-    StaleReadError,
-    distinct,
-    kernel_rule,
-)
+from pgbn import Categories, Gamma, MissingRuleError, Network, Poisson, StaleReadError, distinct
+from pgbn.extend import kernel_rule
 from pgbn.network.wiring import coupled_dims
 from pgbn.samplers import vectorised
 from pgbn.testing import geweke

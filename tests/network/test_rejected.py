@@ -20,6 +20,7 @@ from tests.helpers.normal_networks import features
 
 FILE = Path(__file__).with_name("rejected.txt")
 NAMES = {
+    **{name: getattr(pgbn.extend, name) for name in pgbn.extend.__all__},
     **{name: getattr(pgbn, name) for name in pgbn.__all__},
     **vars(small_networks),
     **{"np": np, "pd": pd, "compare": compare, "features": features},

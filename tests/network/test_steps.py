@@ -28,15 +28,17 @@ def test_what_the_steps_of_a_deep_network_read_and_marginalise():
     assert summed == {"theta2", "theta3"}
 
 
-class Noisy(pgbn.Latent):
+class Noisy(pgbn.extend.Latent):
     """A layer whose counts are drawn given its value (no real distribution: for the check)."""
 
-    level: pgbn.Slot
+    level: pgbn.extend.Slot
     generate = log_density = lambda *_, **slots: np.ones(1)
 
 
-pgbn.draw_rule(Noisy)(lambda count, level: {"level": level + count})
-pgbn.evidence_rule(Noisy, "level", relation="given", exposure=1.0)(lambda stream, value: value)
+pgbn.extend.draw_rule(Noisy)(lambda count, level: {"level": level + count})
+pgbn.extend.evidence_rule(Noisy, "level", relation="given", exposure=1.0)(
+    lambda stream, value: value
+)
 
 
 def test_counts_drawn_given_a_value_are_stale_once_it_is_redrawn() -> None:

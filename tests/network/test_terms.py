@@ -23,10 +23,10 @@ def test_remedies_of_a_product_of_three() -> None:
         assert len(poisson(rate)) == 4
 
 
-class Wide(pgbn.Latent):
+class Wide(pgbn.extend.Latent):
     """A layer that wants more dims in a slot than it has itself."""
 
-    level: pgbn.Slot
+    level: pgbn.extend.Slot
 
     def slot_axes(self, slot: str) -> tuple[str, ...]:
         return (*self.axes, "choice")

@@ -18,7 +18,7 @@ from tests.helpers.language import CELLS, Flipped, Unseen, all_cells
 
 @pytest.mark.parametrize(("kind", "node"), [("unseen", Unseen), ("flipped", Flipped)])
 def test_without_the_zeros_it_is_seen(
-    kind: str, node: type[pg.Observed], monkeypatch: pytest.MonkeyPatch
+    kind: str, node: type[pg.extend.Observed], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rule = registry._links[node]
     monkeypatch.setitem(registry._links, node, replace(rule, all_cells=False))

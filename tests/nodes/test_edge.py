@@ -11,38 +11,38 @@ import pgbn as pg
 from pgbn.nodes.edge import edge_types
 
 
-class Doubled(pg.Edge):
+class Doubled(pg.extend.Edge):
     """2 · of."""
 
     tag: ClassVar[str] = "tests.doubled"
     positional: ClassVar[tuple[str, ...]] = ("of",)
 
-    of: pg.Slot
+    of: pg.extend.Slot
     times: int = 1
 
     def expand(self) -> Any:
         return 2.0**self.times * self.of
 
 
-class Grouped(pg.Edge):
+class Grouped(pg.extend.Edge):
     """of[group], with categories that the edge makes itself."""
 
     tag: ClassVar[str] = "tests.grouped"
-    of: pg.Slot
+    of: pg.extend.Slot
     numbers: tuple[int, ...]
 
     def expand(self) -> Any:
         return self.of[pg.Categories("group", dims="doc", of="team", values=self.numbers)]
 
 
-class Nothing(pg.Edge):
+class Nothing(pg.extend.Edge):
     tag: ClassVar[str] = "tests.nothing"
-    of: pg.Slot
+    of: pg.extend.Slot
 
 
-class Wrong(pg.Edge):
+class Wrong(pg.extend.Edge):
     tag: ClassVar[str] = "tests.wrong"
-    of: pg.Slot
+    of: pg.extend.Slot
 
     def expand(self) -> Any:
         return "of"
@@ -83,18 +83,20 @@ def test_edges_that_are_not_complete_are_refused() -> None:
     with pytest.raises(pg.NetworkError, match=r"Doubled: of: is missing"):
         Doubled()
     with pytest.raises(pg.NetworkError, match="has no tag"):
-        type("Untagged", (pg.Edge,), {"__annotations__": {"of": pg.Slot}})
+        type("Untagged", (pg.extend.Edge,), {"__annotations__": {"of": pg.extend.Slot}})
     with pytest.raises(pg.NetworkError, match=r"'tests.doubled' is defined twice"):
         type(
-            "Other", (pg.Edge,), {"__annotations__": {"tag": ClassVar[str]}, "tag": "tests.doubled"}
+            "Other",
+            (pg.extend.Edge,),
+            {"__annotations__": {"tag": ClassVar[str]}, "tag": "tests.doubled"},
         )
     with pytest.raises(pg.NetworkError, match="sum it out with @"):
         pg.Network(pg.Poisson("x", Doubled(theta), dims="term"))
 
 
-class Endless(pg.Edge):
+class Endless(pg.extend.Edge):
     tag: ClassVar[str] = "tests.endless"
-    of: pg.Slot
+    of: pg.extend.Slot
 
     def expand(self) -> Any:
         return Endless(of=self.of)

@@ -14,18 +14,16 @@ from pgbn import (
     Constant,
     Dirichlet,
     Gamma,
-    Latent,
     Mix,
     Network,
     Poisson,
-    Product,
     Self,
     Shift,
-    Sum,
     distinct,
     same,
 )
 from pgbn.engine.compile.program import Program
+from pgbn.extend import Latent, Product, Sum
 from pgbn.nodes.base import node_types
 from pgbn.nodes.expression import Expression
 

@@ -20,14 +20,11 @@ from pgbn import (
     Dirichlet,
     Gamma,
     HiddenPoisson,
-    Latent,
     LogitBernoulli,
     LogNormal,
     Multinomial,
     Network,
-    Node,
     Normal,
-    Observed,
     ObservedNormal,
     PgbnWarning,
     Poisson,
@@ -35,6 +32,7 @@ from pgbn import (
     RandomisedGamma,
     nodes,
 )
+from pgbn.extend import Latent, Node, Observed
 from pgbn.nodes.poisson import LARGEST_RATE
 from pgbn.samplers.random import Stream
 from tests.helpers.laws import assert_counts_follow, assert_follows

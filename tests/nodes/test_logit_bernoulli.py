@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 
 import pgbn
-from pgbn import Evidence, LogitBernoulli, StaleReadError
+from pgbn import LogitBernoulli, StaleReadError
 from pgbn.engine.compile import quadratic
+from pgbn.extend import Evidence
 from pgbn.samplers import vectorised
 from pgbn.samplers.random import Stream
 from pgbn.testing import geweke

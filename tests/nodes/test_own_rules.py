@@ -10,7 +10,8 @@ import pytest
 from scipy import stats
 
 import pgbn
-from pgbn import DataError, Evidence, MissingRuleError, Network, NetworkError, StaleReadError
+from pgbn import DataError, MissingRuleError, Network, NetworkError, StaleReadError
+from pgbn.extend import Evidence
 from pgbn.nodes.base import Array
 from pgbn.samplers import vectorised
 from pgbn.samplers.random import Stream
@@ -19,20 +20,20 @@ from pgbn.testing import geweke
 DATA = np.array([[1, 2, 3], [0, 4, 1]])
 
 
-def own_counts(count: Callable[..., Any], **options: Any) -> type[pgbn.Observed]:
+def own_counts(count: Callable[..., Any], **options: Any) -> type[pgbn.extend.Observed]:
     """A type of Poisson data whose rule for the rate has this function of the count."""
 
-    class Own(pgbn.Observed):
-        rate: pgbn.Slot
+    class Own(pgbn.extend.Observed):
+        rate: pgbn.extend.Slot
 
         def generate(self, stream: Stream, **slots: Any) -> Array:
             return vectorised.poisson(stream, slots["rate"])
 
-    pgbn.evidence_rule(Own, "rate", relation="given", **{"exposure": 1.0, **options})(count)
+    pgbn.extend.evidence_rule(Own, "rate", relation="given", **{"exposure": 1.0, **options})(count)
     return Own
 
 
-def sweep(own: type[pgbn.Observed], dims: tuple[str, ...] = ("i", "j")) -> Array:
+def sweep(own: type[pgbn.extend.Observed], dims: tuple[str, ...] = ("i", "j")) -> Array:
     """The first draw of a gamma under a type; with two dims a kernel draws it."""
     net = Network(own("x", rate=pgbn.Gamma("g", 2, 2, dims=dims), dims=("i", "j")))
     return net.chain({"x": DATA}).sweep().values["g"]
@@ -109,7 +110,7 @@ def test_a_wrong_exposure_is_refused() -> None:
     with pytest.raises(DataError, match="returned None; it must return one number"):
         sweep(own_counts(lambda value: value, exposure=lambda: None))
     options = {"exposure": None, "drawn": lambda node: node.dims}
-    with pytest.raises(DataError, match=r"must return pgbn.Evidence\(count, exposure\)"):
+    with pytest.raises(DataError, match=r"must return pgbn.extend.Evidence\(count, exposure\)"):
         sweep(own_counts(lambda stream, value: value, **options))
     with pytest.raises(DataError, match=r"returned as exposure 1.0 .* shape \(1, 2, 3\)"):
         sweep(own_counts(lambda stream, value: Evidence(value, 1.0), **options))
@@ -117,8 +118,8 @@ def test_a_wrong_exposure_is_refused() -> None:
 
 def test_a_wrong_link_is_refused() -> None:
     own = own_counts(lambda value: value)
-    pgbn.link_rule(own, "rate")(lambda stream, value: value + 0.5)
-    pgbn.evidence_rule(own, "rate", relation="given", count="count", exposure=1.0)
+    pgbn.extend.link_rule(own, "rate")(lambda stream, value: value + 0.5)
+    pgbn.extend.evidence_rule(own, "rate", relation="given", count="count", exposure=1.0)
     with pytest.raises(DataError, match=f"x: .*for 'rate', .* drew the count 1.5; {WHOLE}"):
         sweep(own)
 
@@ -127,7 +128,7 @@ def test_a_draw_rule_returns_numbers() -> None:
     class Named(pgbn.Gamma):
         pass
 
-    pgbn.draw_rule(Named)(lambda count, rate: {"shape": None, "rate": rate})
+    pgbn.extend.draw_rule(Named)(lambda count, rate: {"shape": None, "rate": rate})
     chain = Network(pgbn.Poisson("x", Named("g", 1, 1))).chain({"x": 3})
     with pytest.raises(NetworkError, match=r"g: .* returned None for 'shape'; return numbers"):
         _ = chain.sweep().values["g"]
@@ -136,12 +137,12 @@ def test_a_draw_rule_returns_numbers() -> None:
 # ---- several rules that draw --------------------------------------------------------------
 
 
-class Pair(pgbn.Observed):
+class Pair(pgbn.extend.Observed):
     """Two slots with a rule each (no real distribution: for the checks)."""
 
     positional: ClassVar[tuple[str, ...]] = ("first", "second")
-    first: pgbn.Slot
-    second: pgbn.Slot
+    first: pgbn.extend.Slot
+    second: pgbn.extend.Slot
 
     def generate(self, stream: Stream, **slots: Any) -> Array:
         return vectorised.poisson(stream, slots["first"] + slots["second"])
@@ -160,7 +161,7 @@ def _tables(stream: Stream, value: Array, shape: Array) -> Evidence:
 
 
 def _drawn(own: type[Pair], slot: str, count: Callable[..., Any]) -> None:
-    pgbn.evidence_rule(own, slot, relation="given", drawn=lambda node: node.dims)(count)
+    pgbn.extend.evidence_rule(own, slot, relation="given", drawn=lambda node: node.dims)(count)
 
 
 _drawn(Pair, "first", lambda stream, value, first: _tables(stream, value, first))
@@ -194,11 +195,11 @@ def test_a_draw_that_reads_another_slot_is_used_before_that_is_redrawn() -> None
 # ---- rules of all forms together ----------------------------------------------------------
 
 
-class SparseNegativeBinomial(pgbn.Observed):
+class SparseNegativeBinomial(pgbn.extend.Observed):
     """x ~ NB(r, p) again, with the data as counts that p hears and tables drawn from them."""
 
-    r: pgbn.Slot
-    p: pgbn.Slot
+    r: pgbn.extend.Slot
+    p: pgbn.extend.Slot
 
     def generate(self, stream: Stream, **slots: Any) -> Array:
         p = slots["p"]
@@ -209,13 +210,13 @@ class SparseNegativeBinomial(pgbn.Observed):
         return stats.nbinom(slots["r"], 1 - slots["p"]).logpmf(value)
 
 
-pgbn.counts_are_data(SparseNegativeBinomial, "p")
-pgbn.evidence_rule(
+pgbn.extend.counts_are_data(SparseNegativeBinomial, "p")
+pgbn.extend.evidence_rule(
     SparseNegativeBinomial, "p", relation="given", kind="probability", count="count", exposure="r"
 )
 
 
-@pgbn.evidence_rule(SparseNegativeBinomial, "r", exposure=lambda p: -np.log1p(-p))
+@pgbn.extend.evidence_rule(SparseNegativeBinomial, "r", exposure=lambda p: -np.log1p(-p))
 def _tables_of_data(stream: Stream, count: Array, r: Array) -> Array:
     return vectorised.crt(stream, count, r)
 
@@ -237,7 +238,7 @@ class OwnGate(pgbn.LogitBernoulli):
     tag: ClassVar[str] = "tests.own_gate"
 
 
-@pgbn.evidence_rule(
+@pgbn.extend.evidence_rule(
     OwnGate, "logit", relation="given", kind="quadratic", drawn=lambda node: node.axes
 )
 def _logistic(stream: Stream, value: Array, logit: Array) -> Evidence:

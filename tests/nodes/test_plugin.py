@@ -147,7 +147,7 @@ refused(lambda: Switch("s", 0.5, 0, 1), "low", "positive", "got 0")
 refused(lambda: NegativeBinomial("x", 1, 1.5), "p", "probability", "1.5")
 refused(lambda: pgbn.Network(pgbn.Poisson("x", Switch("s", 0.5, gamma, 9))),
         "low (Gamma) stands in the low of s (Switch)", "Switch.probability sends 'probability'",
-        "@pgbn.evidence_rule(Switch, 'low')")
+        "@pgbn.extend.evidence_rule(Switch, 'low')")
 net = pgbn.Network(NegativeBinomial("x", pgbn.Gamma("r", 1, 1), 0.5, dims=("doc", "term")))
 import numpy as np
 refused(lambda: net.chain({"x": [[-1]]}), "x", "negative", "-1")

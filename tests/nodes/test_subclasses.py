@@ -35,7 +35,7 @@ class Tilted(Dirichlet):
     tag: ClassVar[str] = "tests.tilted"
 
 
-@pgbn.draw_rule(Tilted, constant_over_simplex=True)
+@pgbn.extend.draw_rule(Tilted, constant_over_simplex=True)
 def _tilted(count: Array, concentration: Array) -> dict[str, Array]:
     return {"concentration": 0.0 * count + 1e4 * concentration}
 
@@ -98,10 +98,10 @@ def test_a_subclass_with_another_name_keeps_the_kernels() -> None:
         assert all(np.array_equal(ours.values[n], own.values[n]) for n in ours.values)
 
 
-class Doubled(pgbn.Observed):
+class Doubled(pgbn.extend.Observed):
     """Counts that its rule does not pass on as they are."""
 
-    rate: pgbn.Slot
+    rate: pgbn.extend.Slot
 
     def generate(self, stream: Stream, **slots: Any) -> Array:
         return vectorised.poisson(stream, slots["rate"])
@@ -110,8 +110,10 @@ class Doubled(pgbn.Observed):
         return stats.poisson.logpmf(value, slots["rate"])
 
 
-pgbn.counts_are_data(Doubled, "rate")
-pgbn.evidence_rule(Doubled, "rate", relation="given", exposure=1.0)(lambda stream, count: 2 * count)
+pgbn.extend.counts_are_data(Doubled, "rate")
+pgbn.extend.evidence_rule(Doubled, "rate", relation="given", exposure=1.0)(
+    lambda stream, count: 2 * count
+)
 
 
 def test_counts_that_a_rule_changes_have_no_kernel() -> None:
@@ -132,7 +134,7 @@ class Returns(Gamma):
     answer: ClassVar[Any] = None
 
 
-@pgbn.draw_rule(Returns)
+@pgbn.extend.draw_rule(Returns)
 def _returns(count: Array, exposure: Array, shape: Array, rate: Array) -> Any:
     return Returns.answer
 

@@ -144,24 +144,30 @@ def test_the_search_finds_what_is_wrong() -> None:
                                         "pgbn/nodes/none.py", "pgbn/none.py"]  # fmt: skip
 
 
-@pytest.mark.parametrize("rule", [pgbn.evidence_rule, pgbn.draw_rule, pgbn.link_rule])
+@pytest.mark.parametrize(
+    "rule", [pgbn.extend.evidence_rule, pgbn.extend.draw_rule, pgbn.extend.link_rule]
+)
 def test_every_keyword_of_a_rule_is_explained(rule) -> None:
-    page = (DOCS / "api" / "rules.md").read_text(encoding="utf-8")
-    section = page.split(f"pgbn.{rule.__name__}\n")[1].split("```{eval-rst}")[0]
+    page = (DOCS / "api" / "extend.md").read_text(encoding="utf-8")
+    section = page.split(f"pgbn.extend.{rule.__name__}\n")[1].split("```{eval-rst}")[0]
     for keyword in inspect.signature(rule).parameters:
         assert f"`{keyword}`" in section, keyword
 
 
 def test_every_class_attribute_of_a_type_is_explained() -> None:
-    page = (DOCS / "api" / "rules.md").read_text(encoding="utf-8")
-    known = {**pgbn.Latent.__annotations__, **pgbn.Observed.__annotations__, **Node.__annotations__}
+    page = (DOCS / "api" / "extend.md").read_text(encoding="utf-8")
+    known = {
+        **pgbn.extend.Latent.__annotations__,
+        **pgbn.extend.Observed.__annotations__,
+        **Node.__annotations__,
+    }
     switches = [name for name, kind in known.items() if "ClassVar" in str(kind)]
     assert len(switches) >= 5
     for name in ("tag", "positional", *switches):
         assert f"| `{name}` |" in page, name
     methods = {
         name
-        for kind in (pgbn.Latent, pgbn.Observed)
+        for kind in (pgbn.extend.Latent, pgbn.extend.Observed)
         for name, member in vars(kind).items()
         if inspect.isfunction(member) and not name.startswith("_")
     }

@@ -80,7 +80,7 @@ ROOMS = {
 FOUNDATION = ("errors", "checks", "versions", "diagnostics")
 
 # The other files at the top: the entrances, and public names of modules that stand in a folder.
-TOP = ("__init__", "__main__", "checkpoint", "corpus", "docstrings", "reference",
+TOP = ("__init__", "__main__", "checkpoint", "corpus", "docstrings", "extend", "reference",
        "reference_arrays", "reference_run")  # fmt: skip
 
 # Files with methods that belong to a folder above: they import what they need when called.

@@ -104,14 +104,14 @@ def order_interleaved() -> pg.Network:
 
 
 @cache
-def _waiting() -> type[pg.Observed]:
+def _waiting() -> type[pg.extend.Observed]:
     """A node type of the user's own; made once, when it is asked for."""
 
-    class SameBitsWaiting(pg.Observed):
+    class SameBitsWaiting(pg.extend.Observed):
         """y ~ Exp(λ)."""
 
         tag: ClassVar[str] = "same_bits.waiting"
-        rate: pg.Slot
+        rate: pg.extend.Slot
 
         def generate(self, stream, **slots):
             return vectorised.gamma(stream, 1.0, slots["rate"])
@@ -119,7 +119,7 @@ def _waiting() -> type[pg.Observed]:
         def log_density(self, value, **slots):
             return np.log(slots["rate"]) - slots["rate"] * value
 
-    @pg.evidence_rule(SameBitsWaiting, "rate", relation="given", exposure="value",
+    @pg.extend.evidence_rule(SameBitsWaiting, "rate", relation="given", exposure="value",
                       equation=r"(1,\ y)", reference="gamma–exponential conjugacy")  # fmt: skip
     def tell_rate(value):
         return np.ones_like(value)

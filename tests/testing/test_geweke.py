@@ -25,11 +25,11 @@ def test_a_gate_that_never_changes_passes(link: Any, sweeps: int) -> None:
     assert result.worst < 4, result
 
 
-class Reading(pgbn.Observed):
+class Reading(pgbn.extend.Observed):
     """y ~ N(mean, 1)."""
 
     real_slots: ClassVar[tuple[str, ...]] = ("mean",)
-    mean: pgbn.Slot
+    mean: pgbn.extend.Slot
 
     def generate(self, stream: Stream, **slots: Any) -> Array:
         return vectorised.normal(stream, slots["mean"], 1.0)
@@ -38,13 +38,13 @@ class Reading(pgbn.Observed):
         return np.asarray(-0.5 * np.log(2 * np.pi) - 0.5 * (value - slots["mean"]) ** 2)
 
 
-class Level(pgbn.Latent):
+class Level(pgbn.extend.Latent):
     """μ ~ N(mean, variance), with a type and rules of a user's own."""
 
     positional: ClassVar[tuple[str, ...]] = ("mean", "variance")
     real_slots: ClassVar[tuple[str, ...]] = ("mean",)
-    mean: pgbn.Slot
-    variance: pgbn.Slot
+    mean: pgbn.extend.Slot
+    variance: pgbn.extend.Slot
 
     def generate(self, stream: Stream, **slots: Any) -> Array:
         return vectorised.normal(stream, slots["mean"], np.sqrt(slots["variance"]))
@@ -57,18 +57,18 @@ class Wide(Level):
     """With a posterior that is four times too wide."""
 
 
-pgbn.evidence_rule(
+pgbn.extend.evidence_rule(
     Reading, "mean", relation="given", kind="normal", exposure=lambda value: np.ones_like(value)
 )(lambda value: value)
 
 
-@pgbn.draw_rule(Level, kind="normal")
+@pgbn.extend.draw_rule(Level, kind="normal")
 def _posterior(count: Array, exposure: Array, mean: Array, variance: Array) -> dict[str, Array]:
     narrow = 1 / (1 / variance + exposure)
     return {"mean": narrow * (mean / variance + count), "variance": narrow}
 
 
-@pgbn.draw_rule(Wide, kind="normal")
+@pgbn.extend.draw_rule(Wide, kind="normal")
 def _too_wide(count: Array, exposure: Array, mean: Array, variance: Array) -> dict[str, Array]:
     updated = _posterior(count, exposure, mean, variance)
     return {**updated, "variance": 4 * updated["variance"]}

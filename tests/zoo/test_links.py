@@ -13,12 +13,12 @@ from pgbn.zoo import links
 from pgbn.zoo.links import Link, get_link, link_names, register_link, suitable_link
 
 
-class Dense(pg.Observed):
+class Dense(pg.extend.Observed):
     """Data without counts behind them."""
 
     tag: ClassVar[str] = "tests.dense"
     positional: ClassVar[tuple[str, ...]] = ("rate",)
-    rate: pg.Slot
+    rate: pg.extend.Slot
 
 
 @pytest.mark.parametrize("link", ["poison", "Poisson", "", None, 3])
@@ -97,7 +97,7 @@ def test_the_rule_for_the_rate_is_that_of_poisson_counts(monkeypatch):
     class Twice(pg.BernoulliPoisson):
         tag = "tests.twice"
 
-    pg.evidence_rule(Twice, "rate", relation="given", count="count", exposure=2.0)
+    pg.extend.evidence_rule(Twice, "rate", relation="given", count="count", exposure=2.0)
     with pytest.raises(NetworkError, match="must be that of Poisson counts"):
         register_link(Link("twice", "0 and 1", Twice, latent="truncated_poisson"))
 

@@ -265,7 +265,7 @@ def without_scores(
 #
 # A sampler is one class (a `FirstLayer`) and one kernel, in this package or in another:
 #
-#     @pgbn.register_sampler
+#     @pgbn.extend.register_sampler
 #     class Mine(FirstLayer):
 #         name = "mine"
 

@@ -64,7 +64,7 @@ def draw_rule(
             raise NetworkError(
                 f"the draw rule of {node.__name__} names 'stream', but it draws nothing: it "
                 "returns the slots of the posterior. Remove stream or, for a function that "
-                f"draws the new value itself, write @pgbn.kernel_rule({node.__name__})"
+                f"draws the new value itself, write @pgbn.extend.kernel_rule({node.__name__})"
             )
         check_reads(node, names_read(posterior))
         _draws[(node, kind)] = DrawRule(
@@ -132,8 +132,8 @@ def kernel_of(node: Node) -> DrawRule | None:
     every = sorted({own for (cls, own) in _kernels if own and isinstance(node, cls)})
     raise NetworkError(
         f"{node.name}: update={name!r}: there is no such kernel for {type(node).__name__}."
-        f"{did_you_mean(name, every)} Register it with @pgbn.kernel_rule({type(node).__name__}, "
-        f"name={name!r})"
+        f"{did_you_mean(name, every)} Register it with "
+        f"@pgbn.extend.kernel_rule({type(node).__name__}, name={name!r})"
     )
 
 
@@ -171,7 +171,7 @@ def find_draw(node: Node, kind: str = "poisson") -> DrawRule:
             return rule
     raise MissingRuleError(
         f"{node.name}: no draw rule is registered for {type(node).__name__} and {kind!r} evidence; "
-        f"add one with @pgbn.draw_rule({type(node).__name__}, kind={kind!r})"
+        f"add one with @pgbn.extend.draw_rule({type(node).__name__}, kind={kind!r})"
     )
 
 
@@ -247,7 +247,7 @@ def evidence_rule(
         if drawn is not None and not rule.is_random:
             raise NetworkError(
                 f"evidence rule of {child.__name__} for {slot!r}: drawn= needs a function of the "
-                "stream that returns a pgbn.Evidence"
+                "stream that returns a pgbn.extend.Evidence"
             )
         _evidence[(child, slot, kind)] = rule
 
@@ -301,7 +301,7 @@ def find_evidence(child: Node, slot: str, parent: Node) -> EvidenceRule:
     if not kinds and kernel_of(parent) is None:
         raise MissingRuleError(
             f"{parent.name} ({kind}) has no draw rule: say how it is drawn given the evidence that "
-            f"it receives, with @pgbn.draw_rule({kind}) or @pgbn.kernel_rule({kind})"
+            f"it receives, with @pgbn.extend.draw_rule({kind}) or @pgbn.extend.kernel_rule({kind})"
             + suggest_remedy(parent)
         )
     exist = [
@@ -320,7 +320,7 @@ def find_evidence(child: Node, slot: str, parent: Node) -> EvidenceRule:
         f"{parent.name} ({kind}) stands in the {slot} of {child.name} "
         f"({type(child).__name__}), and there is no conjugate update for that: {kind} "
         f"receives {kinds}. Rules of {type(child).__name__}:\n" + ("\n".join(exist) or "  none")
-        + f"\nAdd one with @pgbn.evidence_rule({type(child).__name__}, {slot!r}), "
+        + f"\nAdd one with @pgbn.extend.evidence_rule({type(child).__name__}, {slot!r}), "
         "or make the parameter a number" + suggest_remedy(parent)
     )  # fmt: skip
 
@@ -455,7 +455,7 @@ def drawn_counts(
     if not isinstance(result, Evidence):
         raise DataError(
             f"{_name(node, slot, count)} returned {_what(result)}; a rule with drawn= must return "
-            "pgbn.Evidence(count, exposure)"
+            "pgbn.extend.Evidence(count, exposure)"
         )
     given = rule.drawn(node)
     shape = (stream[0], *(sizes[dim] for dim in node.axes if dim in given))

@@ -110,7 +110,7 @@ def test_what_an_edge_cannot_take_is_said() -> None:
         pg.Network(pg.Poisson("x", pg.Bernoulli("b", Carried(p, **one), dims=("day", "place")),
                               dims=("day", "place")))  # fmt: skip
     with pytest.raises(pg.NetworkError, match=r"defines evaluate but not split, expose"):
-        type("Half", (pg.Edge,), {"__annotations__": {"of": pg.Slot}, "__module__": __name__,
+        type("Half", (pg.extend.Edge,), {"__annotations__": {"of": pg.extend.Slot}, "__module__": __name__,
                                   "tag": "tests.half", "evaluate": lambda self, of: of})  # fmt: skip
 
 

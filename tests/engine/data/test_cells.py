@@ -193,7 +193,7 @@ BAND = np.array([[1.0, 0.0], [0.5, 0.3]])
          None),
     ],
 )  # fmt: skip
-def test_impossible_data(node: pg.Observed, data: Any, where: str | None) -> None:
+def test_impossible_data(node: pg.extend.Observed, data: Any, where: str | None) -> None:
     net = Network(node)
     if where is None:
         net.chain({"x": data})

@@ -155,12 +155,12 @@ def test_what_lies_under_the_mask_does_not_matter() -> None:
 MASKED = np.ma.masked_array([10, 12, 0, 9], [False, False, True, False])
 
 
-class Exposed(pgbn.Observed):
+class Exposed(pgbn.extend.Observed):
     """x ~ Pois(offset · rate)."""
 
     positional: ClassVar[tuple[str, ...]] = ("rate", "offset")
-    rate: pgbn.Slot
-    offset: pgbn.Slot
+    rate: pgbn.extend.Slot
+    offset: pgbn.extend.Slot
 
     def generate(self, stream: Stream, **slots: Any) -> Array:
         return vectorised.poisson(stream, slots["rate"] * slots["offset"])
@@ -177,12 +177,12 @@ class ByNumber(Exposed):
     """The same with an offset of 4, as a number."""
 
 
-pgbn.counts_are_data(Exposed, "rate")
+pgbn.extend.counts_are_data(Exposed, "rate")
 held: dict[str, Any] = {"relation": "given", "count": "count"}
-pgbn.evidence_rule(Exposed, "rate", exposure="offset", **held)
-pgbn.evidence_rule(Exposed, "offset", exposure="rate", **held)
-pgbn.evidence_rule(ByFunction, "rate", exposure=lambda offset: 1.0 * offset, **held)
-pgbn.evidence_rule(ByNumber, "rate", exposure=4.0, **held)
+pgbn.extend.evidence_rule(Exposed, "rate", exposure="offset", **held)
+pgbn.extend.evidence_rule(Exposed, "offset", exposure="rate", **held)
+pgbn.extend.evidence_rule(ByFunction, "rate", exposure=lambda offset: 1.0 * offset, **held)
+pgbn.extend.evidence_rule(ByNumber, "rate", exposure=4.0, **held)
 
 
 def draws_of(net: Network, data: Any, seed: int = 1) -> dict[str, Array]:
@@ -211,10 +211,12 @@ class Drawn(pgbn.PoissonGamma):
     """The same with a function of the stream."""
 
 
-pgbn.evidence_rule(Spread, "noise", relation="given", exposure=lambda value: value + 0.0)(
+pgbn.extend.evidence_rule(Spread, "noise", relation="given", exposure=lambda value: value + 0.0)(
     lambda count: 1.0 * count
 )
-pgbn.evidence_rule(Drawn, "noise", relation="given", exposure="value")(lambda stream, count: count)
+pgbn.extend.evidence_rule(Drawn, "noise", relation="given", exposure="value")(
+    lambda stream, count: count
+)
 
 
 @pytest.mark.parametrize("kind", [Spread, pytest.param(Drawn, marks=pytest.mark.long)])
@@ -241,9 +243,11 @@ class Chances(Exposed):
     """Evidence about a probability: not that of a Poisson count."""
 
 
-pgbn.evidence_rule(OwnExposure, "rate", exposure=lambda value: 1.0 + value, **held)
-pgbn.evidence_rule(OwnCount, "rate", relation="given", exposure=1.0)(lambda count: 2.0 * count)
-pgbn.evidence_rule(Chances, "rate", kind="probability", exposure="offset", **held)
+pgbn.extend.evidence_rule(OwnExposure, "rate", exposure=lambda value: 1.0 + value, **held)
+pgbn.extend.evidence_rule(OwnCount, "rate", relation="given", exposure=1.0)(
+    lambda count: 2.0 * count
+)
+pgbn.extend.evidence_rule(Chances, "rate", kind="probability", exposure="offset", **held)
 
 RATE = Gamma("rate", 2, 1)
 
@@ -258,7 +262,9 @@ RATE = Gamma("rate", 2, 1)
     ],
     ids=["exposure", "count", "probability", "other slot"],
 )
-def test_masks_are_refused_where_cells_cannot_be_imputed(node: pgbn.Observed, slot: str) -> None:
+def test_masks_are_refused_where_cells_cannot_be_imputed(
+    node: pgbn.extend.Observed, slot: str
+) -> None:
     net = Network(node)
     kind = type(node).__name__
     with pytest.raises(DataError, match=f"x: .*masked cells.* rule of {kind} for {slot}.* omit"):

@@ -59,19 +59,19 @@ class Own(Gamma):
     """A gamma with a draw rule of its own."""
 
 
-class Doubled(pgbn.Observed):
+class Doubled(pgbn.extend.Observed):
     """Counts that its rule changes on the way."""
 
-    rate: pgbn.Slot
+    rate: pgbn.extend.Slot
 
     def generate(self, stream: Any, **slots: Any) -> Any:
         return vectorised.poisson(stream, slots["rate"])
 
 
-class Waiting(pgbn.Observed):
+class Waiting(pgbn.extend.Observed):
     """Times, which have no link to counts."""
 
-    rate: pgbn.Slot
+    rate: pgbn.extend.Slot
 
     def generate(self, stream: Any, **slots: Any) -> Any:
         return vectorised.gamma(stream, 1.0, slots["rate"])
@@ -81,12 +81,12 @@ class Waiting(pgbn.Observed):
 def own_rules(monkeypatch: pytest.MonkeyPatch) -> None:
     for room, name in (registry, "_evidence"), (registry, "_draws"), (registry, "_links"):
         monkeypatch.setattr(room, name, dict(getattr(room, name)))
-    pgbn.draw_rule(Own)(lambda count, shape: {"shape": shape + count})
-    pgbn.evidence_rule(Waiting, "rate", relation="given", exposure="value")(
+    pgbn.extend.draw_rule(Own)(lambda count, shape: {"shape": shape + count})
+    pgbn.extend.evidence_rule(Waiting, "rate", relation="given", exposure="value")(
         lambda value: np.ones_like(value)
     )
-    pgbn.counts_are_data(Doubled, "rate")
-    pgbn.evidence_rule(Doubled, "rate", relation="given", exposure=1.0)(
+    pgbn.extend.counts_are_data(Doubled, "rate")
+    pgbn.extend.evidence_rule(Doubled, "rate", relation="given", exposure=1.0)(
         lambda stream, count: 2 * count
     )
 
@@ -281,7 +281,7 @@ COUNTS = np.random.default_rng(0).poisson(1.0, (30, 20))
 @pytest.fixture(autouse=True)
 def _registered(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(choice, "_kinds", dict(choice._kinds))
-    pgbn.register_sampler(Plain)
+    pgbn.extend.register_sampler(Plain)
 
 
 def test_it_is_found_by_name_and_never_by_itself() -> None:
@@ -335,4 +335,4 @@ def test_a_training_takes_it() -> None:
 )  # fmt: skip
 def test_what_cannot_be_registered(kind: Any, words: str) -> None:
     with pytest.raises(pgbn.NetworkError, match=words):
-        pgbn.register_sampler(kind)
+        pgbn.extend.register_sampler(kind)

@@ -42,7 +42,7 @@ def test_rules_of_a_chain_are_checked(count: Any, exposure: Any, message: str) -
     class Chained(pg.Gamma):
         tag: ClassVar[str] = "test_scan.chained"
 
-    @pg.evidence_rule(
+    @pg.extend.evidence_rule(
         Chained, "shape", relation="collapsed",
         exposure=lambda exposure, rate: given() if given else np.log1p(exposure / rate),
     )  # fmt: skip

@@ -3,7 +3,8 @@
 import numpy as np
 from numba import njit
 
-from pgbn.samplers.random import restart, uniform
+from pgbn.extend import restart
+from pgbn.samplers.random import uniform
 
 __all__ = ["label_rows"]
 

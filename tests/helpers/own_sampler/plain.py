@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pgbn.engine.first_layer.base import FirstLayer, read_state
-from pgbn.samplers.random import Stream
+from pgbn.extend import FirstLayer, Stream, read_state
 from pgbn.samplers.vectorised import dirichlet
 from tests.helpers.own_sampler.kernel import label_rows
 

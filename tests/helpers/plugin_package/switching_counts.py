@@ -9,22 +9,19 @@ from pydantic import field_validator, model_validator
 from scipy.special import expit, gammaln, logit, xlog1py, xlogy
 
 import pgbn
-from pgbn.nodes.base import Array, check_positive, check_probability
-from pgbn.nodes.poisson import check_counts
-from pgbn.samplers import vectorised
-from pgbn.samplers.random import Stream
+from pgbn.extend import Array, Stream, check_counts, check_positive, check_probability, vectorised
 
 __all__ = ["NegativeBinomial", "Switch"]
 
 
-class NegativeBinomial(pgbn.Observed):
+class NegativeBinomial(pgbn.extend.Observed):
     """x ~ NB(r, p), P(x) = Γ(x+r) / (x! Γ(r)) p^x (1−p)^r."""
 
     tag: ClassVar[str] = "switching_counts.negative_binomial"
     positional: ClassVar[tuple[str, ...]] = ("r", "p")
 
-    r: pgbn.Slot
-    p: pgbn.Slot
+    r: pgbn.extend.Slot
+    p: pgbn.extend.Slot
 
     _positive = field_validator("r")(check_positive)
     _range = field_validator("p")(check_probability)
@@ -46,7 +43,7 @@ class NegativeBinomial(pgbn.Observed):
         return rf"\mathrm{{NB}}({slots['r']},\ {slots['p']})"
 
 
-@pgbn.evidence_rule(
+@pgbn.extend.evidence_rule(
     NegativeBinomial,
     "r",
     exposure=lambda p: -np.log1p(-p),
@@ -57,7 +54,7 @@ def _tables(stream: Stream, value: Array, r: Array) -> Array:
     return vectorised.crt(stream, value, r)
 
 
-pgbn.evidence_rule(
+pgbn.extend.evidence_rule(
     NegativeBinomial,
     "p",
     relation="given",
@@ -69,15 +66,15 @@ pgbn.evidence_rule(
 )
 
 
-class Switch(pgbn.Latent):
+class Switch(pgbn.extend.Latent):
     """v = high with probability π, else low: a layer that is in one of two known regimes."""
 
     tag: ClassVar[str] = "switching_counts.switch"
     positional: ClassVar[tuple[str, ...]] = ("probability", "low", "high")
 
-    probability: pgbn.Slot
-    low: pgbn.Slot
-    high: pgbn.Slot
+    probability: pgbn.extend.Slot
+    low: pgbn.extend.Slot
+    high: pgbn.extend.Slot
 
     _range = field_validator("probability")(check_probability)
     _positive = field_validator("low", "high")(check_positive)
@@ -107,7 +104,7 @@ class Switch(pgbn.Latent):
 
 
 # Neither function takes the stream: nothing is drawn, both are computed when they are read.
-pgbn.evidence_rule(
+pgbn.extend.evidence_rule(
     Switch,
     "probability",
     relation="given",
@@ -118,7 +115,7 @@ pgbn.evidence_rule(
 )(lambda value, high: 1.0 * (value == high))
 
 
-@pgbn.draw_rule(
+@pgbn.extend.draw_rule(
     Switch,
     equation=r"P(v=h) \propto \pi h^{m} e^{-qh},\quad P(v=l) \propto (1-\pi) l^{m} e^{-ql}",
     reference="Bayes' rule for two values",

@@ -32,7 +32,7 @@ def walking(kernel: Callable[..., Array] = metropolis) -> type[Gamma]:
     class Walking(Gamma):
         pass
 
-    pgbn.kernel_rule(Walking)(kernel)
+    pgbn.extend.kernel_rule(Walking)(kernel)
     return Walking
 
 
@@ -59,7 +59,7 @@ def drawing_from_its_value(**slots: Any) -> Gamma:
     class Sly(Gamma):
         pass
 
-    pgbn.draw_rule(Sly)(lambda value, count, shape: {"shape": shape + count + 0.0 * value})
+    pgbn.extend.draw_rule(Sly)(lambda value, count, shape: {"shape": shape + count + 0.0 * value})
     return Sly("theta", **slots)
 
 
@@ -79,9 +79,15 @@ def test_what_begins_from_its_value_is_not_integrated_out(build: Callable[..., G
 @pytest.mark.parametrize(
     ("register", "words"),
     [
-        (lambda: pgbn.draw_rule(Gamma)(lambda stream, count: {}), "names 'stream'.*kernel_rule"),
-        (lambda: pgbn.kernel_rule(Gamma)(lambda noise: 1.0), "names 'noise'"),
-        (lambda: pgbn.kernel_rule(Gamma)(lambda count, log_conditional: 1.0), "remove count"),
+        (
+            lambda: pgbn.extend.draw_rule(Gamma)(lambda stream, count: {}),
+            "names 'stream'.*kernel_rule",
+        ),
+        (lambda: pgbn.extend.kernel_rule(Gamma)(lambda noise: 1.0), "names 'noise'"),
+        (
+            lambda: pgbn.extend.kernel_rule(Gamma)(lambda count, log_conditional: 1.0),
+            "remove count",
+        ),
     ],
 )
 def test_wrong_rules_are_refused(register: Callable[[], Any], words: str) -> None:
@@ -110,13 +116,15 @@ def test_wrong_values_are_refused(result: Callable[[Array], Any], words: str) ->
 
 
 def test_a_type_without_a_draw_rule_is_told_so() -> None:
-    class Silent(pgbn.Latent):
-        a: pgbn.Slot
+    class Silent(pgbn.extend.Latent):
+        a: pgbn.extend.Slot
 
         def generate(self, stream: Stream, **slots: Any) -> Array:
             return vectorised.gamma(stream, slots["a"], 1.0)
 
-    with pytest.raises(MissingRuleError, match=r"g \(Silent\) has no draw rule.*pgbn.draw_rule"):
+    with pytest.raises(
+        MissingRuleError, match=r"g \(Silent\) has no draw rule.*pgbn.extend.draw_rule"
+    ):
         Network(Poisson("x", Silent("g", a=1.0)))
 
 
@@ -129,9 +137,9 @@ class Again(pgbn.Gamma):
     names: dict[str, Any] = {"pgbn": pgbn, "ClassVar": ClassVar, "__name__": "notebook"}
     exec(cell, names)
     former = names["Again"]
-    pgbn.draw_rule(former)(lambda count, shape: {"shape": 7 + shape + count})
+    pgbn.extend.draw_rule(former)(lambda count, shape: {"shape": 7 + shape + count})
     exec(cell, names)
     assert names["Again"] is not former
     assert find_draw(names["Again"]("g", 1, 1)).node is former
-    pgbn.draw_rule(names["Again"])(lambda count, shape: {"shape": shape + count})
+    pgbn.extend.draw_rule(names["Again"])(lambda count, shape: {"shape": shape + count})
     assert find_draw(names["Again"]("g", 1, 1)).node is names["Again"]

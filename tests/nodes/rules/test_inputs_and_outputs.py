@@ -15,7 +15,7 @@ from scipy import stats
 from scipy.special import expit, gammaln
 
 import pgbn  # noqa: F401 - its types register their rules
-from pgbn import Evidence
+from pgbn.extend import Evidence
 from pgbn.nodes.rules.registry import registered
 from pgbn.samplers.random import Stream
 from tests.helpers.laws import DRAWS, assert_counts_follow, assert_follows

@@ -12,10 +12,10 @@ from pgbn.nodes.rules.registry import find_draw, find_evidence, is_own, is_own_r
 
 
 def test_rules_are_checked_when_they_are_declared() -> None:
-    class Layer(pgbn.Latent):
-        level: pgbn.Slot
+    class Layer(pgbn.extend.Latent):
+        level: pgbn.extend.Slot
 
-    rule = pgbn.evidence_rule
+    rule = pgbn.extend.evidence_rule
     with pytest.raises(pgbn.NetworkError, match="has no slot 'shape'; it has"):
         rule(Layer, "shape", count="value", exposure=1.0)
     with pytest.raises(pgbn.NetworkError, match="must be 'collapsed' or 'given'"):
@@ -29,23 +29,23 @@ def test_rules_are_checked_when_they_are_declared() -> None:
     with pytest.raises(pgbn.NetworkError, match="function of the stream"):
         rule(Layer, "level", drawn=lambda node: node.dims)(lambda count: count)
     with pytest.raises(pgbn.NetworkError, match="names 'shape'; it may read"):
-        pgbn.draw_rule(Layer)(lambda count, shape: {})
+        pgbn.extend.draw_rule(Layer)(lambda count, shape: {})
 
 
 def test_missing_rules_of_a_new_type() -> None:
-    class Bare(pgbn.Latent):
-        level: pgbn.Slot
+    class Bare(pgbn.extend.Latent):
+        level: pgbn.extend.Slot
 
-    class Sensor(pgbn.Observed):
-        level: pgbn.Slot
+    class Sensor(pgbn.extend.Observed):
+        level: pgbn.extend.Slot
 
     bare = Bare("bare", level=1.0)
     with pytest.raises(pgbn.MissingRuleError, match=r"Bare\) has no draw rule"):
         pgbn.Network(pgbn.Poisson("x", bare))
-    pgbn.draw_rule(Bare)(lambda count, level: {"level": level + count})
+    pgbn.extend.draw_rule(Bare)(lambda count, level: {"level": level + count})
     with pytest.raises(pgbn.MissingRuleError, match=r"evidence_rule\(Bare, 'level'\)"):
         pgbn.Network(pgbn.Poisson("x", Bare("bare", level=pgbn.Gamma("g", 1, 1))))
-    pgbn.evidence_rule(Sensor, "level", count="count", exposure=1.0)
+    pgbn.extend.evidence_rule(Sensor, "level", count="count", exposure=1.0)
     with pytest.raises(pgbn.MissingRuleError, match="Sensor has no link to counts"):
         pgbn.Network(Sensor("x", level=pgbn.Gamma("g", 1, 1)))
     with pytest.raises(pgbn.NetworkError, match="bare: the node type Bare does not define gener"):
@@ -59,7 +59,7 @@ def test_rules_are_inherited_and_may_be_replaced(own_rules: None) -> None:
     child, parent = Child("c", 1, 1), pgbn.Gamma("p", 1, 1)
     assert find_draw(child) is find_draw(parent)
     assert find_evidence(child, "shape", parent) is find_evidence(parent, "shape", parent)
-    pgbn.draw_rule(Child)(lambda count, shape: {"shape": shape + count})
+    pgbn.extend.draw_rule(Child)(lambda count, shape: {"shape": shape + count})
     assert find_draw(child).node is Child
     assert find_draw(parent).node is pgbn.Gamma
 
