@@ -10,7 +10,7 @@ import numpy as np
 
 from benchmarks.networks import Sweeper, least, machine, measure, save
 from benchmarks.sweep import load
-from pgbn.engine.compile.splitting import splitter_of
+from pgbn.engine.compile.products import splitter_of
 from pgbn.samplers.thinning import cell_rates, column_rates
 
 

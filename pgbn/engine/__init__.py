@@ -1,6 +1,6 @@
 """How a network runs: its schedule compiled to functions on arrays, and chains of sweeps."""
 
-from pgbn.engine.compile import composed as composed  # it registers itself
+from pgbn.engine import plan as plan  # it registers itself
 from pgbn.engine.compile import density as density
 from pgbn.engine.compile import quadratic as quadratic
 from pgbn.engine.data import reading as reading

@@ -32,8 +32,8 @@ from numpy.typing import NDArray
 from scipy.special import logsumexp
 
 from pgbn.engine.compile.by_cell import ByCell, ConditionalMeans, averaged_nodes, mixed_gamma
+from pgbn.engine.compile.products import splitter_of
 from pgbn.engine.compile.program import Program
-from pgbn.engine.compile.splitting import splitter_of
 from pgbn.engine.data.cells import Cells
 from pgbn.engine.data.reading import read_array, same_labels
 from pgbn.engine.rows.new_rows import NewRows

@@ -37,11 +37,11 @@ from scipy.special import logsumexp
 
 from pgbn.checks import check_integer, check_mapping, check_seed
 from pgbn.engine.compile.by_cell import ByCell, row_blocks
-from pgbn.engine.compile.composed import posterior_of
 from pgbn.engine.compile.density import log_density
 from pgbn.engine.compile.program import Program
 from pgbn.engine.data.cells import Cells
 from pgbn.engine.data.reading import bind_indexes, complete_sizes, read_data
+from pgbn.engine.plan import posterior_of
 from pgbn.engine.rows.independent import row_indexes, row_network
 from pgbn.engine.rows.infer import known_data, row_coords, seen_network
 from pgbn.engine.run.bound_steps import arrange

@@ -18,7 +18,7 @@ from xml.sax.saxutils import quoteattr
 import numpy as np
 from numpy.typing import NDArray
 
-from pgbn.engine.compile.composed import posterior_of
+from pgbn.engine.plan import posterior_of
 from pgbn.engine.run.bound_steps import TraceEvent
 from pgbn.engine.run.chain import Chain
 from pgbn.errors import DataError

@@ -25,8 +25,8 @@ from scipy.special import xlogy
 
 from pgbn.checks import Count, Seed, validated
 from pgbn.engine.compile.density import ConditionalDensity, log_density
+from pgbn.engine.compile.products import splitter_of
 from pgbn.engine.compile.program import Program
-from pgbn.engine.compile.splitting import splitter_of
 from pgbn.engine.plan import Draw, make_step
 from pgbn.engine.run.chain import Chain
 from pgbn.engine.steps.sequential import Entry, draw_entry

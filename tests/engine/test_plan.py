@@ -17,11 +17,11 @@ from tests.helpers.normal_networks import log_linear
 SERVED = {
     "time": (zoo.gamma_markov_chain(2), Draw, "theta", "steps.time"),
     "in turn": (zoo.epm(2), Draw, "phi", "steps.sequential"),
-    "completion": (COMPLETED["rates of units"](), Draw, "phi2", "compile.composed.completed_draw"),
+    "completion": (COMPLETED["rates of units"](), Draw, "phi2", "plan.completed_draw"),
     "linear": (log_linear(), Draw, "w", "compile.quadratic"),
     "first layer": (zoo.pfa(2), Counts, "x", "first_layer.choice"),
     "fused": (zoo.pfa(2), Draw, "theta1", "steps.gamma_layers"),
-    "composed": (zoo.pfa(2), Draw, "c0", "compile.composed"),
+    "composed": (zoo.pfa(2), Draw, "c0", "plan"),
 }
 
 
@@ -36,7 +36,7 @@ def test_each_stage_serves_its_pattern(stage: str) -> None:
         run: Any = find_step(chain._program, task(network[name])).run
         made = run if hasattr(run, "__qualname__") else type(run)
         kernel = stage in ("first layer", "fused")
-        used = "compile.composed" if kernel and sampler == "composed" else module
+        used = "plan" if kernel and sampler == "composed" else module
         assert f"{made.__module__}.{made.__qualname__}".startswith(f"pgbn.engine.{used}.")
 
 

@@ -15,7 +15,7 @@ import scipy.sparse as sp
 
 import pgbn as pg
 from pgbn import DataError, Network, zoo
-from pgbn.engine.compile.views import View
+from pgbn.engine.compile.program import View
 from pgbn.testing import geweke, mutants
 from pgbn.zoo import layers
 from tests.helpers.wider_models import wider_models

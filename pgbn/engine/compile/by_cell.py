@@ -15,10 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln
 
-from pgbn.engine.compile.composed import posterior_of
+from pgbn.engine.compile.products import splitter_of
 from pgbn.engine.compile.program import Program
-from pgbn.engine.compile.splitting import splitter_of
 from pgbn.engine.data.cells import Cells
+from pgbn.engine.plan import posterior_of
 from pgbn.network.network import Network
 from pgbn.nodes.base import Latent, Observed, draw_node
 from pgbn.nodes.gamma import Gamma

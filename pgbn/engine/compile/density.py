@@ -10,9 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln
 
-from pgbn.engine.compile.products import spread
+from pgbn.engine.compile.products import splitter_of, spread
 from pgbn.engine.compile.program import Program
-from pgbn.engine.compile.splitting import splitter_of
 from pgbn.engine.plan import Draw, Run, maker
 from pgbn.errors import DataError
 from pgbn.network.wiring import coupled_dims, factors_of, names_in

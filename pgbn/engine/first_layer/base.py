@@ -11,9 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from pgbn.engine.compile.products import shape4, spread, turned
+from pgbn.engine.compile.products import Splitter, shape4, spread, turned
 from pgbn.engine.compile.program import Program
-from pgbn.engine.compile.splitting import Splitter
 from pgbn.engine.data.cells import Cells
 from pgbn.engine.steps.gamma_layers import LayerTables, draw_tables
 from pgbn.errors import DataError

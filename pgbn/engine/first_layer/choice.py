@@ -21,11 +21,10 @@ from functools import partial
 from inspect import isabstract
 from typing import TypeVar
 
-from pgbn.engine.compile.composed import slot_step
 from pgbn.engine.compile.program import Program
 from pgbn.engine.data.cells import Cells, CoordinateCells
 from pgbn.engine.first_layer.base import FirstLayer
-from pgbn.engine.plan import Counts, Draw, Run, SlotCounts, maker
+from pgbn.engine.plan import Counts, Draw, Run, SlotCounts, maker, slot_step
 from pgbn.engine.steps.gamma_layers import draws_as
 from pgbn.errors import NetworkError, StaleReadError, notify
 from pgbn.network.network import Network

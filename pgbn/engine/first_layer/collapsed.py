@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pgbn.engine.compile.splitting import blocks_of
+from pgbn.engine.compile.products import blocks_of
 from pgbn.engine.first_layer.base import FirstLayer, read_state
 from pgbn.engine.first_layer.choice import Pattern, cannot_marginalise, without_scores
 from pgbn.engine.steps.gamma_layers import LayerTables, find_mix

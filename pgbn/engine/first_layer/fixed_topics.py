@@ -9,12 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pgbn.engine.compile.composed import LatentCounts
 from pgbn.engine.data.cells import GROUP, Cells
 from pgbn.engine.first_layer.base import FirstLayer, read_state
 from pgbn.engine.first_layer.choice import Pattern, cannot_marginalise, without_scores
 from pgbn.engine.first_layer.collapsed import TOKEN_BYTES, TokenLabels
-from pgbn.engine.plan import Run
+from pgbn.engine.plan import LatentCounts, Run
 from pgbn.engine.steps.gamma_layers import find_mix
 from pgbn.network.steps import Step
 from pgbn.network.wiring import Wiring

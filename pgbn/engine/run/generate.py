@@ -16,7 +16,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pgbn.checks import check_integer, check_mapping
-from pgbn.engine.compile.composed import prior_of
 from pgbn.engine.compile.program import Program
 from pgbn.engine.data.cells import Cells, cells_of
 from pgbn.engine.data.reading import (
@@ -28,6 +27,7 @@ from pgbn.engine.data.reading import (
     given_coords,
     read_stack,
 )
+from pgbn.engine.plan import prior_of
 from pgbn.engine.steps.time import time_prior
 from pgbn.errors import DataError, PgbnError, did_you_mean
 from pgbn.nodes.base import Latent, Observed

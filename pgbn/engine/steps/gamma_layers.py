@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pgbn.engine.compile.composed import posterior_of
 from pgbn.engine.compile.program import Program
-from pgbn.engine.plan import Draw, Run, SlotCounts, maker
+from pgbn.engine.plan import Draw, Run, SlotCounts, maker, posterior_of
 from pgbn.network.terms import Polynomial
 from pgbn.nodes.base import Node
 from pgbn.nodes.gamma import Gamma, tables_of_gamma

@@ -17,7 +17,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pgbn.engine.compile.composed import check_posterior
 from pgbn.engine.compile.products import (
     Labelled,
     Products,
@@ -29,7 +28,7 @@ from pgbn.engine.compile.products import (
     spread,
 )
 from pgbn.engine.compile.program import Program
-from pgbn.engine.plan import Draw, Run, maker
+from pgbn.engine.plan import Draw, Run, check_posterior, maker
 from pgbn.engine.steps.gamma_layers import draws_as
 from pgbn.errors import DataError
 from pgbn.network.connections import Source

@@ -16,11 +16,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pgbn.engine.compile.composed import LatentCounts
-from pgbn.engine.compile.products import shape4
-from pgbn.engine.compile.splitting import Splitter, splitter_of
+from pgbn.engine.compile.products import Splitter, shape4, splitter_of
 from pgbn.engine.data.cells import Cells, CoordinateCells
-from pgbn.engine.plan import DataCounts, Run, maker
+from pgbn.engine.plan import DataCounts, LatentCounts, Run, maker
 from pgbn.network.terms import Factor, Term
 from pgbn.nodes.rules.registry import find_link
 from pgbn.samplers.content import ContentKeyed

@@ -20,12 +20,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pgbn.engine.compile.composed import check_posterior
 from pgbn.engine.compile.density import ConditionalDensity
-from pgbn.engine.compile.products import Labelled, Products, Shape4, align, shape4
+from pgbn.engine.compile.products import Labelled, Products, Shape4, Splitter, align, shape4
 from pgbn.engine.compile.program import Program, dims_here, read_operand
-from pgbn.engine.compile.splitting import Splitter
-from pgbn.engine.plan import Counts, Draw, Run, maker
+from pgbn.engine.plan import Counts, Draw, Run, check_posterior, maker
 from pgbn.network.sumproduct import (
     FirstRow,
     LaterRows,

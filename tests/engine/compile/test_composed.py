@@ -11,11 +11,7 @@ import pytest
 import pgbn as pg
 from pgbn import Gamma, NetworkError
 from pgbn.engine.compile import products
-from pgbn.engine.compile.composed import (
-    check_posterior,
-    draw_step,
-)
-from pgbn.engine.plan import Draw
+from pgbn.engine.plan import Draw, check_posterior, draw_step
 from pgbn.errors import StaleReadError
 from pgbn.testing import geweke
 from tests.helpers.language import COMPLETED_SIZES, SIZE, weighted_topics

@@ -11,7 +11,7 @@ import pytest
 from scipy.sparse import csr_array
 
 import pgbn as pg
-from pgbn.engine.compile import products, splitting
+from pgbn.engine.compile import products
 from pgbn.engine.compile.products import Labelled, Products, before_and_after, mask_of
 from pgbn.network.sumproduct import ConstantArray, Operand, PairMask, SparseConstant, reduce_product
 from pgbn.samplers.executor import SERIAL, Threads
@@ -106,12 +106,12 @@ def test_sums_of_rows_have_the_same_bits_on_threads(
 
 
 def test_shares_by_wrong_weights_are_seen(monkeypatch: pytest.MonkeyPatch) -> None:
-    right = splitting.thin_weighted
+    right = products.thin_weighted
 
     def equal(key: Any, start: int, stop: int, counts: Any, weights: Any, *rest: Any) -> None:
         right(key, start, stop, counts, weights._replace(values=weights.values**0), *rest)
 
-    monkeypatch.setattr(splitting, "thin_weighted", equal)
+    monkeypatch.setattr(products, "thin_weighted", equal)
     assert geweke(several_authors(), replicates=3000, sweeps=6).worst > 5
 
 

@@ -9,7 +9,7 @@ import pytest
 
 import pgbn
 from pgbn import Gamma, Network, Poisson, Self, Shift
-from pgbn.engine.compile.composed import splitter_of
+from pgbn.engine.plan import splitter_of
 from pgbn.testing import geweke
 
 

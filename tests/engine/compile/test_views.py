@@ -10,7 +10,7 @@ import pytest
 
 import pgbn as pg
 from pgbn.engine.compile.products import Labelled
-from pgbn.engine.compile.views import View
+from pgbn.engine.compile.program import View
 from pgbn.network.terms import Lookup
 from pgbn.testing import check_conjugacy, geweke
 from tests.helpers.categories import authors

@@ -17,9 +17,9 @@ def test_overlapping_the_steps_changes_nothing(build) -> None:
     usual, plain = (
         build().chain({"x": corpus()}, seed=3, sampler="collapsed", threads=2) for _ in range(2)
     )
-    plain.first_layer.mix = None  # one step after the other
+    plain._first_layer.mix = None  # one step after the other
     usual.sweep(2), plain.sweep(2)
-    assert np.array_equal(usual.first_layer.tokens.labels, plain.first_layer.tokens.labels)
+    assert np.array_equal(usual._first_layer.tokens.labels, plain._first_layer.tokens.labels)
     for name, value in plain.values.items():
         assert np.array_equal(usual.values[name], value)
 

@@ -232,7 +232,7 @@ def test_rows_in_files_and_with_workers_stay_there(tmp_path: Path) -> None:
 
 def test_replicated_chains_are_rejected_with_the_remedy(copied: Callable[[Any], Any]) -> None:
     chain = Chain._replicated(NET, {"doc": 3, "term": 4}, 5)
-    with pytest.raises(DataError, match="5 replicates.*make another one"):
+    with pytest.raises(DataError, match=r"5 replicates.*make another one"):
         copied(chain)
 
 

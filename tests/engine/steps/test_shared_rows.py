@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from pgbn import Chain
-from pgbn.engine.compile.composed import data_step
-from pgbn.engine.plan import DataCounts
+from pgbn.engine.plan import DataCounts, data_step
 from pgbn.engine.steps import shared_rows as module
 from tests.helpers.categories import authors, looked_up_pairs
 

@@ -9,7 +9,7 @@ import pytest
 from scipy.stats import poisson
 
 import pgbn as pg
-from pgbn.engine.compile.views import View
+from pgbn.engine.compile.program import View
 from pgbn.engine.steps import time
 from pgbn.engine.steps.time import sample_states
 from pgbn.samplers import vectorised
