@@ -37,8 +37,6 @@ from benchmarks import one_layer
 from benchmarks.networks import machine
 from examples.paper.corpora import load_newsgroups, load_nips
 from pgbn.checks import WIDTHS
-from pgbn.corpus import count_terms
-from pgbn.docstrings import docstrings
 from pgbn.evaluation import HeldOut, leading_words, split_tokens
 from pgbn.evaluation.layer_quality import (
     duplicates_and_diversity,
@@ -59,8 +57,9 @@ TITLES = ("corpus", "budgets", "widths", "effective", "duplicates", "diversity",
 
 def demo():
     """The docstrings of numpy and scipy, as `pgbn demo` reads them."""
-    return count_terms(docstrings(), stop_words="english", min_df=5, max_df=0.25,
-                       token_pattern="[A-Za-z]{3,}").counts  # fmt: skip
+    texts = pgbn.datasets.load_docstrings()
+    return pgbn.Corpus.from_texts(texts, stop_words="english", min_df=5, max_df=0.25,
+                                  token_pattern="[A-Za-z]{3,}").counts  # fmt: skip
 
 
 def fortunes(folder):
@@ -70,7 +69,7 @@ def fortunes(folder):
         if file.is_file() and not file.suffix:
             every = file.read_text("utf-8", errors="replace").split("\n%\n")
             texts |= {f"{file.name} {n}": text for n, text in enumerate(every)}
-    return count_terms(texts, stop_words="english", min_df=2, max_df=0.5).counts
+    return pgbn.Corpus.from_texts(texts, stop_words="english", min_df=2, max_df=0.5).counts
 
 
 def corpora(arguments):

@@ -15,10 +15,7 @@ from pgbn.versions import __version__ as __version__
 
 # Where each public name is defined.
 _NAMES_OF = {
-    "pgbn": (
-        "checkpoint corpus diagnostics docstrings evaluation explain extend plot report storage "
-        "testing zoo"
-    ),
+    "pgbn": "checkpoint datasets diagnostics evaluation explain extend plot report testing zoo",
     "pgbn.checkpoint": "resume",
     "pgbn.engine.rows.new_rows": "NewRows",
     "pgbn.engine.run.chain": "Chain",
@@ -41,7 +38,7 @@ _NAMES_OF = {
     "pgbn.samplers.executor": "Threads",
     "pgbn.samplers.on_ray": "Ray",
     "pgbn.storage": "load save",
-    "pgbn.storage.blocks": "Corpus",
+    "pgbn.storage.corpus": "Corpus",
     "pgbn.training.growing": "Progress",
     "pgbn.training.layerwise": "train_layerwise",
     "pgbn.training.merging": "merge_topics",
@@ -60,7 +57,7 @@ __all__ = sorted(name for name, home in _HOMES.items() if home != "pgbn.estimato
 
 # Which subpackage reads each kind of folder.
 for _kind, _home in {
-    "corpus": "pgbn.storage.blocks",
+    "corpus": "pgbn.storage.corpus",
     "network": "pgbn.network",
     "chain": "pgbn.engine",
     "draws": "pgbn.engine",
@@ -85,6 +82,10 @@ _INSTEAD = {
             "draw_rule evidence_rule kernel_rule link_rule register_codec register_kernel "
             "register_link register_sampler share_out vectorised"
         ),
+        "pgbn.Corpus": "corpus",
+        "pgbn.Corpus.read": "read_corpus",
+        "pgbn.Corpus.from_texts": "count_terms",
+        "pgbn.datasets.load_docstrings": "docstrings",
         "pgbn.testing.*": "check_conjugacy check_edge geweke mutants sbc",
         "pgbn.diagnostics.split_rhat": "rhat split_rhat",
         "pgbn.diagnostics.bulk_ess": "bulk_ess ess",

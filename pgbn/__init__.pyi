@@ -1,15 +1,13 @@
 """The public names, for type checkers and editors; `pgbn/__init__.py` imports them when asked."""
 
 from pgbn import checkpoint as checkpoint
-from pgbn import corpus as corpus
+from pgbn import datasets as datasets
 from pgbn import diagnostics as diagnostics
-from pgbn import docstrings as docstrings
 from pgbn import evaluation as evaluation
 from pgbn import explain as explain
 from pgbn import extend as extend
 from pgbn import plot as plot
 from pgbn import report as report
-from pgbn import storage as storage
 from pgbn import testing as testing
 from pgbn import zoo as zoo
 from pgbn.checkpoint import resume as resume
@@ -64,7 +62,7 @@ from pgbn.samplers.executor import Threads as Threads
 from pgbn.samplers.on_ray import Ray as Ray
 from pgbn.storage import load as load
 from pgbn.storage import save as save
-from pgbn.storage.blocks import Corpus as Corpus
+from pgbn.storage.corpus import Corpus as Corpus
 from pgbn.training.growing import Progress as Progress
 from pgbn.training.layerwise import train_layerwise as train_layerwise
 from pgbn.training.merging import merge_topics as merge_topics
@@ -128,10 +126,9 @@ __all__ = [
     "TrainedNetwork",
     "checkpoint",
     "completion_perplexity",
-    "corpus",
+    "datasets",
     "diagnostics",
     "distinct",
-    "docstrings",
     "evaluation",
     "explain",
     "extend",
@@ -149,7 +146,6 @@ __all__ = [
     "save",
     "show_versions",
     "split_tokens",
-    "storage",
     "testing",
     "time_samplers",
     "train_layerwise",

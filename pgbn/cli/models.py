@@ -5,7 +5,6 @@ It imports the modules of a model, so commands import it when they run.
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -17,12 +16,11 @@ from pgbn.errors import DataError, PgbnError, StorageError, notify
 from pgbn.evaluation import Topic
 from pgbn.network.network import Network
 from pgbn.storage.archive import LARGEST_MANIFEST, MANIFEST
-from pgbn.storage.blocks import Corpus
-from pgbn.storage.corpus import read_corpus
+from pgbn.storage.corpus import Corpus
 from pgbn.storage.folders import Saved, load, open_saved
 from pgbn.storage.read_limits import check_regular
+from pgbn.storage.terms import saved_counting
 from pgbn.storage.texts import not_in
-from pgbn.storage.tokens import saved_counting
 from pgbn.training.new_rows import align_terms, amount
 from pgbn.training.trained import TrainedNetwork, is_belief, unwrapped
 
@@ -92,8 +90,8 @@ def topic_row(topic: Topic) -> dict[str, Any]:
 
 def read_for(model: Model, data: Path, reading: Reading) -> tuple[Corpus, sp.csr_array]:
     """New documents, and their counts in the columns of a model."""
-    options = asdict(reading) | saved_counting(model.saved.record, model.path)
-    corpus = read_corpus(data, vocabulary=model.vocabulary, **options)
+    options = reading.arguments() | saved_counting(model.saved.record, model.path)
+    corpus = Corpus.read(data, vocabulary=model.vocabulary, **options)
     size = model.network.vocabulary_size
     if model.vocabulary is None or corpus.vocabulary is None:
         X, columns, tokens = align_terms(corpus.counts, size)

@@ -16,7 +16,7 @@ from pgbn.checks import MOST_THREADS, check_seed
 from pgbn.cli.console import wrong_usage
 from pgbn.errors import DataError, did_you_mean
 from pgbn.storage.sources import FORMATS
-from pgbn.storage.stop_words import LANGUAGES, is_language, language_named, stop_words_of
+from pgbn.storage.terms import LANGUAGES, is_language, language_named, stop_words_of
 
 
 def checked_by(check: Callable[[Any], object]) -> Callable[[Any], Any]:
@@ -112,41 +112,31 @@ def _stop_words(text: str) -> str | list[str] | None:
 
 
 # ---- options, each declared once ----------------------------------------------------------
+#
+# The help lists them in panels, by what they are for.
 
+INPUT, TERMS, SAMPLING, REPORT, RUNNING = (
+    "Reading documents", "Choosing terms", "Sampling", "Kept for the report", "Running"
+)  # fmt: skip
 _FORMATS = ("folder", *sorted(set(FORMATS.values())))
-Folder = Annotated[Path, typer.Argument(help="The folder of a saved model.", show_default=False)]
+Folder = Annotated[Path, typer.Argument(
+    help="The folder of a saved model.", metavar="MODEL", show_default=False)]  # fmt: skip
 Data = Annotated[Path, typer.Argument(
     help="A folder of texts, a .txt (one document on each line), .csv, .tsv or .jsonl file, or "
     "counts in a .mtx, .npz or .svmlight file; or a corpus that pgbn corpus build wrote.",
-    show_default=False)]  # fmt: skip
-Format = Annotated[str | None, typer.Option(
-    callback=one_of(*_FORMATS),
-    help=f"The kind of data, if the name does not say: {', '.join(_FORMATS)}.")]  # fmt: skip
-Column = Annotated[
-    str, typer.Option(help="The column (field) of the texts in a CSV or JSONL file.")
-]
-Label = Annotated[str | None, typer.Option(help="The column (field) that names the documents.")]
-Encoding = Annotated[
-    str, typer.Option(callback=checked_by(_encoding), help="The encoding of the texts.")
-]
-Pattern = Annotated[
-    str | None,
-    typer.Option(
-        callback=checked_by(_pattern), help="What a term looks like (regular expression)."
-    ),
-]
-Terms = Annotated[Path | None, typer.Option(help="A file that names the columns of a matrix.")]
+    metavar="DATA", show_default=False)]  # fmt: skip
 Threads = Annotated[int | None, typer.Option(
-    min=1, max=MOST_THREADS, help="Threads; the results do not depend on them.")]  # fmt: skip
+    min=1, max=MOST_THREADS, metavar="N", rich_help_panel=RUNNING,
+    help="Threads; the results do not depend on them. By default all cores.",
+    show_default=False)]  # fmt: skip
 Seed = Annotated[int, typer.Option(
-    callback=checked_by(check_seed), help="The same seed gives the same result.")]  # fmt: skip
-BurnIn = Annotated[int, typer.Option(min=0, help="Sweeps before draws are taken.")]
-DrawCount = Annotated[int, typer.Option(min=1, help="DrawCount for each document.")]
+    callback=checked_by(check_seed), metavar="N", rich_help_panel=SAMPLING,
+    help="The same seed gives the same result.")]  # fmt: skip
 Width = Annotated[str, typer.Option(
-    help="Topics of the first layer, at most; or of each layer (100,30,10).")]  # fmt: skip
-Minutes = Annotated[
-    float, typer.Option(callback=checked_by(_minutes), help="Minutes between checkpoints.")
-]
+    metavar="N[,N…]", help="Topics of the first layer, at most; or of each layer.")]  # fmt: skip
+Minutes = Annotated[float, typer.Option(
+    callback=checked_by(_minutes), metavar="MINUTES", rich_help_panel=RUNNING,
+    help="Minutes between checkpoints.")]  # fmt: skip
 
 
 # ---- groups of them that several commands have --------------------------------------------
@@ -156,19 +146,41 @@ Minutes = Annotated[
 class Reading:
     """How documents are read."""
 
-    format: Format = None
-    column: Column = "text"
-    label: Label = None
-    encoding: Encoding = "utf-8"
-    terms: Terms = None
+    input_format: Annotated[str | None, typer.Option(
+        callback=one_of(*_FORMATS), metavar="FORMAT", rich_help_panel=INPUT, show_default=False,
+        help=f"The kind of data, if the name does not show it: {', '.join(_FORMATS)}.",
+    )] = None  # fmt: skip
+    text_column: Annotated[str, typer.Option(
+        metavar="COLUMN", rich_help_panel=INPUT,
+        help="The column (field) of the texts in a table or JSONL file.")] = "text"  # fmt: skip
+    name_column: Annotated[str | None, typer.Option(
+        metavar="COLUMN", rich_help_panel=INPUT, show_default=False,
+        help="The column (field) of the names of the documents; by default they are numbered.",
+    )] = None  # fmt: skip
+    encoding: Annotated[str, typer.Option(
+        callback=checked_by(_encoding), metavar="ENCODING", rich_help_panel=INPUT,
+        help="The encoding of the texts.")] = "utf-8"  # fmt: skip
+    terms: Annotated[Path | None, typer.Option(
+        metavar="FILE", rich_help_panel=INPUT, show_default=False,
+        help="A file with the names of the columns of a matrix, one on each line.",
+    )] = None  # fmt: skip
+
+    def arguments(self) -> dict[str, Any]:
+        """The options as arguments of `pgbn.Corpus.read`."""
+        given = {field.name: getattr(self, field.name) for field in fields(self)}
+        return {"format": given.pop("input_format"), **given}
 
 
 @dataclass(frozen=True)
 class Sampling:
     """How the topic weights of new documents are sampled."""
 
-    burn_in: BurnIn = 100
-    draws: DrawCount = 100
+    burn_in: Annotated[int, typer.Option(
+        min=0, metavar="N", rich_help_panel=SAMPLING, help="Sweeps before draws are taken.",
+    )] = 100  # fmt: skip
+    draws: Annotated[int, typer.Option(
+        min=1, metavar="N", rich_help_panel=SAMPLING, help="Draws for each document.",
+    )] = 100  # fmt: skip
     seed: Seed = 0
     threads: Threads = None
 
@@ -177,24 +189,33 @@ class Sampling:
 class Counting:
     """How the terms of texts are counted."""
 
-    min_df: Annotated[
-        str,
-        typer.Option(help="Omit terms in fewer documents; a number, or a fraction below 1."),
-    ] = "2"
-    max_df: Annotated[str, typer.Option(help="Omit terms in more documents.")] = "0.5"
-    max_features: Annotated[int | None, typer.Option(min=1, help="How many terms to keep.")] = None
-    stop_words: Annotated[
-        str,
-        typer.Option(
-            help="english, german or another language, none, or a file with one word on each line."
-        ),
-    ] = "english"
-    token_pattern: Pattern = None
-    ngrams: Annotated[int, typer.Option(min=1, help="Also count phrases of this many words.")] = 1
-    keep_case: Annotated[bool, typer.Option(help="Do not turn texts to lower case.")] = False
+    min_df: Annotated[str, typer.Option(
+        metavar="N", rich_help_panel=TERMS,
+        help="Omit terms in fewer documents: a number of them, or a fraction below 1.",
+    )] = "2"  # fmt: skip
+    max_df: Annotated[str, typer.Option(
+        metavar="N", rich_help_panel=TERMS,
+        help="Omit terms in more documents: a number of them, or a fraction below 1.",
+    )] = "0.5"  # fmt: skip
+    max_features: Annotated[int | None, typer.Option(
+        min=1, metavar="N", rich_help_panel=TERMS, show_default=False,
+        help="Keep only the N most frequent terms.")] = None  # fmt: skip
+    stop_words: Annotated[str, typer.Option(
+        metavar="WORDS", rich_help_panel=TERMS,
+        help="english, german or another language, none, or a file with one word on each line.",
+    )] = "english"  # fmt: skip
+    token_pattern: Annotated[str | None, typer.Option(
+        callback=checked_by(_pattern), metavar="REGEX", rich_help_panel=TERMS, show_default=False,
+        help="What a term looks like (regular expression).")] = None  # fmt: skip
+    ngrams: Annotated[int, typer.Option(
+        min=1, metavar="N", rich_help_panel=TERMS,
+        help="Also count phrases of up to N words.")] = 1  # fmt: skip
+    keep_case: Annotated[bool, typer.Option(
+        "--keep-case", rich_help_panel=TERMS, help="Do not turn texts to lower case.",
+    )] = False  # fmt: skip
 
     def options(self) -> dict[str, Any]:
-        """The options as arguments of `pgbn.corpus.read_corpus`."""
+        """The options as arguments of `pgbn.Corpus.read`."""
         return {
             "min_df": _share("min-df", self.min_df),
             "max_df": _share("max-df", self.max_df),

@@ -62,7 +62,7 @@ def report_command(
     """Write an HTML page about a model or a run.
 
     The page contains everything that it needs. Texts, dates and classes of the documents are shown
-    if pgbn fit kept them (--text, --date, --class).
+    if pgbn fit kept them (--keep-texts, --date-column, --class-column).
 
     For several chains (the same data and options, other seeds) it shows the topics of the first,
     and R-hat and the effective sample size of all.
@@ -91,8 +91,10 @@ def report_command(
     saved = [open_saved(model) for model in models]
     topics = all(is_belief(each.object) for each in saved)
     if held_out is None and reading != Reading():
-        raise DataError("--format, --column, --label, --encoding and --terms say how --held-out is "
-                        "read; omit them, or give it")  # fmt: skip
+        raise DataError(
+            "--input-format, --text-column, --name-column, --encoding and --terms tell how "
+            "--held-out is read; omit them, or give it"
+        )
     if held_out is not None and not topics:
         raise DataError(f"--held-out {held_out}: only for topic models; omit it")
     if topics:
@@ -176,7 +178,7 @@ def page_data(
         first.saved.data,
         vocabulary=first.vocabulary,
         texts=kept.get("text") if texts is None else texts,
-        titles=first.saved.labels,
+        titles=first.saved.names,
         dates=kept.get("date"),
         classes=kept.get("class"),
         columns=columns if isinstance(columns, dict) else {},
@@ -191,7 +193,7 @@ def page_data(
 
 def _pattern_of(record: dict[str, Any], where: Path) -> str | None:
     """The pattern of a term; a page can be read without it."""
-    from pgbn.storage.tokens import is_quick
+    from pgbn.storage.terms import is_quick
 
     pattern = record.get("vectorizer", {}).get("token_pattern")
     if pattern is None:
@@ -224,7 +226,7 @@ def _arguments(model: Model) -> dict[str, Any]:
 
 def _check_chains(one: Model, two: Model) -> None:
     """Check that chains differ only in their seeds, so that they can be compared."""
-    if one.vocabulary != two.vocabulary or one.saved.labels != two.saved.labels:
+    if one.vocabulary != two.vocabulary or one.saved.names != two.saved.names:
         raise DataError(f"{two.path}: other terms or documents than {one.path}; chains share them")
     first, second = _arguments(one), _arguments(two)
     for name in {**first, **second}:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,6 +14,7 @@ import typer
 from pgbn.checks import DEPTH, MOST_LAYERS, WIDTHS
 from pgbn.cli.console import as_options, interruptible, output, wrong_usage
 from pgbn.cli.options import (
+    REPORT,
     Counting,
     Data,
     Folder,
@@ -27,8 +28,7 @@ from pgbn.cli.options import (
 from pgbn.cli.sampling import SPREAD, Spread, spread_over
 from pgbn.errors import DataError, StorageError
 from pgbn.storage.archive import is_archive, read_manifest
-from pgbn.storage.blocks import Corpus
-from pgbn.storage.corpus import count_terms, read_corpus
+from pgbn.storage.corpus import Corpus
 from pgbn.storage.folders import Kept
 from pgbn.storage.sources import file_format
 from pgbn.storage.texts import check_columns, read_columns
@@ -180,7 +180,7 @@ def merge_duplicates(folder: Path, threads: int | None, executor: Executor | Non
     with writing(folder), stop_gently() as stop:
         result = without_duplicates(saved.object, train)
         record = {name: value for name, value in saved.record.items() if name != _KEY}
-        save(result, folder, vocabulary=saved.vocabulary, labels=saved.labels, record=record,
+        save(result, folder, vocabulary=saved.vocabulary, names=saved.names, record=record,
              data=saved.data, columns=saved.columns)  # fmt: skip
 
 
@@ -188,62 +188,53 @@ def merge_duplicates(folder: Path, threads: int | None, executor: Executor | Non
 class KeptColumns:
     """The columns of documents that `pgbn fit` saves for the report: texts, dates and classes."""
 
-    text: Annotated[str | None, typer.Option(
-        help="The column of the texts, as --column, and the texts are kept for the report.")
-    ] = None  # fmt: skip
-    keep_texts: Annotated[bool, typer.Option("--keep-texts", help="Keep the texts for the report "
-                                             "(--text does so too).")] = False  # fmt: skip
-    date: Annotated[str | None, typer.Option(
-        help="The column of dates (2019-03-01) or years: the report shows topics over time.")
-    ] = None  # fmt: skip
-    class_: Annotated[
-        str | None,
-        typer.Option("--class", help="The column of classes: the report shows topics by class."),
-    ] = None
+    keep_texts: Annotated[bool, typer.Option(
+        "--keep-texts", rich_help_panel=REPORT, help="Keep the texts; the report shows them.",
+    )] = False  # fmt: skip
+    date_column: Annotated[str | None, typer.Option(
+        metavar="COLUMN", rich_help_panel=REPORT, show_default=False,
+        help="The column of dates (2019-03-01) or years: the report shows topics over time.",
+    )] = None  # fmt: skip
+    class_column: Annotated[str | None, typer.Option(
+        metavar="COLUMN", rich_help_panel=REPORT, show_default=False,
+        help="The column of classes: the report shows topics by class.",
+    )] = None  # fmt: skip
 
-    def checked(self, data: Path, reading: Reading) -> Reading:
-        """How the documents are read. A name that is not a column is rejected before the documents
-        are read, and the error lists the columns."""
-        if self.text is not None and reading.column not in ("text", self.text):
-            raise DataError(
-                f"--text {self.text} and --column {reading.column}: both name the column of the "
-                "texts; give --text alone"
-            )
-        reading = reading if self.text is None else replace(reading, column=self.text)
-        text = {} if self.text is None else {"--text": self.text}
-        wanted = text | {f"--{key}": name for key, name in self.named.items()}
-        if not wanted or not data.exists():  # a missing file is rejected when it is read
-            return reading
-        if is_archive(data) and reading.format is None:
+    def check(self, data: Path, reading: Reading) -> None:
+        """Reject a name that is not a column before the documents are read."""
+        if not self.named or not data.exists():  # a missing file is rejected when it is read
+            return
+        wanted = {f"--{key}-column": name for key, name in self.named.items()}
+        if is_archive(data) and reading.input_format is None:
             first = next(iter(wanted))
             raise DataError(f"{first}: {data} is a corpus of counts, without columns; omit it")
-        kind = file_format(data, reading.format)
+        kind = file_format(data, reading.input_format)
         with wrong_usage():
-            label = {} if reading.label is None else {"--label": reading.label}
-            check_columns(data, kind, wanted | label, reading.encoding)
-        return reading
+            names = {} if reading.name_column is None else {"--name-column": reading.name_column}
+            texts = {} if reading.text_column == "text" else {"--text-column": reading.text_column}
+            check_columns(data, kind, texts | wanted | names, reading.encoding)
 
     def columns(self, data: Path, reading: Reading, corpus: Corpus) -> Kept:
         """The kept columns, with one entry for each document."""
         from pgbn.evaluation.periods import check_dates
 
         out: Kept = {}
-        if self.text is not None or self.keep_texts:
+        if self.keep_texts:
             if corpus.texts is None:
                 raise DataError(f"--keep-texts: {data} holds counts, not texts; omit it")
             out["text"] = corpus.texts
         if self.named:
-            kind = file_format(data, reading.format)
+            kind = file_format(data, reading.input_format)
             found = read_columns(data, kind, list(self.named.values()), reading.encoding)
             out |= {key: found[name] for key, name in self.named.items()}
         if "date" in out:
-            check_dates(out["date"], f"--date {self.date}")
+            check_dates(out["date"], f"--date-column {self.date_column}")
         return out
 
     @property
     def named(self) -> dict[str, str]:
         """The names of the columns of dates and classes, those that were given."""
-        names = {"date": self.date, "class": self.class_}
+        names = {"date": self.date_column, "class": self.class_column}
         return {key: name for key, name in names.items() if name is not None}
 
 
@@ -275,9 +266,9 @@ def demo_command(
     """
     from pgbn.cli.models import open_model, topic_row
     from pgbn.cli.pages import page_data
+    from pgbn.datasets import load_docstrings
     from pgbn.evaluation import topics
     from pgbn.report import write_report
-    from pgbn.storage.docstrings import docstrings
     from pgbn.training.settings import Settings
 
     if is_archive(to) and _command(to) != DEMO:
@@ -290,8 +281,12 @@ def demo_command(
     start = time.monotonic()
     with writing(to):
         output.note("reading the docstrings of numpy and scipy …")
-        corpus = count_terms(
-            docstrings(), stop_words="english", min_df=5, max_df=0.25, token_pattern="[A-Za-z]{3,}"
+        corpus = Corpus.from_texts(
+            load_docstrings(),
+            stop_words="english",
+            min_df=5,
+            max_df=0.25,
+            token_pattern="[A-Za-z]{3,}",
         )
         documents, terms = corpus.counts.shape
         describe(corpus)
@@ -354,7 +349,7 @@ def fit_command(
 
       pgbn fit texts.jsonl
 
-      pgbn fit reviews.csv --text review --date day --class rating -o model --max-width 200,40
+      pgbn fit reviews.csv --text-column review --date-column day --keep-texts -o model
 
       pgbn fit counts.mtx --terms vocabulary.txt -o model --burn-in 500,300,200 --ray 4
     """
@@ -376,12 +371,13 @@ def fit_command(
             sampler="auto" if ray is None or link != "poisson" else SPREAD,
         )
         executor = spread_over(ray, threads)
-        options, reading = counting.options(), kept.checked(data, reading)
+        options = counting.options()
+        kept.check(data, reading)
     if is_archive(to) and not overwrite:
         hint = f"pgbn resume {to}" if read_manifest(to)["kind"] == KIND else "--overwrite"
         raise StorageError(f"{to}: there is a model already; use {hint}, or another folder")
     with writing(to):  # fail before the documents are read if the folder cannot be written
-        corpus = read_corpus(data, **asdict(reading), **options)
+        corpus = Corpus.read(data, **reading.arguments(), **options)
         if corpus.texts is None:
             counting.refuse_for_counts(data)
         columns = kept.columns(data, reading, corpus)
@@ -409,7 +405,7 @@ def _train(
     with interruptible():
         train(
             corpus.counts, to, **vars(settings), threads=threads, executor=executor,
-            vocabulary=corpus.vocabulary, labels=corpus.labels,
+            vocabulary=corpus.vocabulary, labels=corpus.names,
             record={"vectorizer": corpus.options, **record}, **options,
         )  # fmt: skip
         if has_duplicates(to):

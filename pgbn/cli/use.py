@@ -8,7 +8,7 @@ import time
 import warnings
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -175,7 +175,7 @@ def transform_command(
 
     Example:
 
-      pgbn transform model new.csv --column review -o features.csv
+      pgbn transform model new.csv --text-column review -o features.csv
     """
     from pgbn.cli.models import open_model, read_for
 
@@ -187,14 +187,14 @@ def transform_command(
     if to is not None and to.suffix == ".npy" and is_archive(data):
         return stream_features(opened.network, data, to, chosen, sampling)
     corpus, X = read_for(opened, data, reading)
-    found = _infer(opened.network, X, corpus.labels, layers=chosen, units=False, **vars(sampling))
+    found = _infer(opened.network, X, corpus.names, layers=chosen, units=False, **vars(sampling))
     features = found.features(chosen)
     names = [
         f"layer{t}_topic{k}" for t in found.layers for k in range(opened.network.widths[t - 1])
     ]
     give_table(
-        to, "document", corpus.labels, names, features,
-        {"features": features, "columns": np.array(names), "documents": np.array(corpus.labels)},
+        to, "document", corpus.names, names, features,
+        {"features": features, "columns": np.array(names), "documents": np.array(corpus.names)},
         ("document", "features"), dict(zip(("documents", "features"), features.shape, strict=True)),
         f"{features.shape[0]} × {features.shape[1]}",
     )  # fmt: skip
@@ -385,7 +385,7 @@ def _save(folder: Path, opened: Model, network: TrainedNetwork, changes: Labels)
         value = replace(value, models=(*value.models[:-1], network))
     else:
         value = network
-    save(value, folder, vocabulary=saved.vocabulary, labels=saved.labels,
+    save(value, folder, vocabulary=saved.vocabulary, names=saved.names,
          record=saved.record, data=saved.data, columns=saved.columns)  # fmt: skip
 
 
@@ -409,25 +409,25 @@ def build_command(
 
     Examples:
 
-      pgbn corpus build reviews.jsonl --column review -o reviews --min-df 5
+      pgbn corpus build reviews.jsonl --text-column review -o reviews --min-df 5
 
       pgbn corpus build part-*.txt.gz -o pages
 
       pgbn corpus build counts.mtx --terms vocabulary.txt -o counts
     """
-    from pgbn.storage.blocks import Corpus
+    from pgbn.storage.corpus import Corpus
     from pgbn.storage.count_files import MATRICES
     from pgbn.storage.sources import file_format
 
     with wrong_usage():
         options = counting.options()
-        if file_format(data[0], reading.format) in MATRICES:
+        if file_format(data[0], reading.input_format) in MATRICES:
             counting.refuse_for_counts(data[0])
             options = {}
     with interruptible():
         corpus = Corpus.build(
             data[0] if len(data) == 1 else data, to, block_rows=block_rows, overwrite=overwrite,
-            progress=_Notes(), **asdict(reading), **options,
+            progress=_Notes(), **reading.arguments(), **options,
         )  # fmt: skip
     documents, terms = corpus.shape
     output.result(
@@ -444,7 +444,7 @@ def stream_features(
     network: Any, data: Path, to: Path, layer: int | None, sampling: Sampling
 ) -> None:
     """The features of a corpus in a folder, to a .npy file, block by block."""
-    from pgbn.storage.blocks import Corpus
+    from pgbn.storage.corpus import Corpus
     from pgbn.training.streamed import transform_to
 
     corpus, notes = Corpus.open(data), _Notes()

@@ -22,7 +22,7 @@ from pgbn.checks import (
 )
 from pgbn.errors import DataError, notify
 from pgbn.samplers.executor import Executor, executor_of
-from pgbn.storage.blocks import counts_of
+from pgbn.storage.corpus import counts_of
 from pgbn.storage.sparse import as_scipy, check_sparse
 from pgbn.training.settings import layers_asked
 from pgbn.zoo.arguments import check_link

@@ -40,7 +40,7 @@ from pgbn.evaluation.layer_quality import SWEEPS, without_duplicates
 from pgbn.evaluation.perplexity import mean_log_density
 from pgbn.evaluation.shares import check_row_order, interval_of, middle_and_ends, plain_list
 from pgbn.samplers.executor import Executor
-from pgbn.storage.blocks import Corpus
+from pgbn.storage.corpus import Corpus
 from pgbn.storage.stopping import stop_gently
 from pgbn.training.growing import Progress
 from pgbn.training.layerwise import train_settings, trained_so_far

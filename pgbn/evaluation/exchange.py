@@ -12,7 +12,7 @@ from pgbn.checks import term_names
 from pgbn.engine.data.reading import read_array
 from pgbn.errors import DataError, did_you_mean, notify
 from pgbn.evaluation.projection import project, topics_graph
-from pgbn.storage.blocks import Corpus
+from pgbn.storage.corpus import Corpus
 from pgbn.training.new_rows import infer
 from pgbn.training.trained import trained_network
 from pgbn.zoo import layers

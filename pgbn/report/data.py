@@ -15,7 +15,7 @@ from pgbn.diagnostics import bulk_ess, split_rhat
 from pgbn.errors import DataError
 from pgbn.evaluation.projection import rank_words, relevance_of
 from pgbn.explain.document import Block
-from pgbn.storage.stop_words import TOKEN
+from pgbn.storage.terms import TOKEN
 
 Matrix = NDArray[np.float64]
 

@@ -29,7 +29,7 @@ import scipy.sparse as sp
 from pgbn.checks import check_flag, check_integer, check_names, check_place, is_integral
 from pgbn.errors import DataError, StorageError
 from pgbn.storage.archive import Group, check_form, read_arrays, read_manifest
-from pgbn.storage.blocks import (
+from pgbn.storage.corpus import (
     BLOCK_ROWS,
     CONTENT,
     Corpus,
@@ -38,11 +38,11 @@ from pgbn.storage.blocks import (
     name_arrays,
     read_names,
 )
-from pgbn.storage.corpus import LIMITS, counting, counting_options, make_vectorizer
 from pgbn.storage.folders import saying_where
 from pgbn.storage.runner import Runner
 from pgbn.storage.sources import Batch, DocumentSource, FileReading, check_distinct, source_of
 from pgbn.storage.sparse import check_sum, row_arrays
+from pgbn.storage.terms import LIMITS, counting, counting_options, make_vectorizer
 
 MOST_TERMS = 2**20  # that are counted in memory, approximately
 PART = 2**15  # terms of a file
@@ -55,32 +55,14 @@ Row = tuple[str, int, int]  # a term, its documents, its total count
 def build_corpus(
     source: Any,
     folder: str | Path,
-    *,
-    format: str | None = None,
-    column: str = "text",
-    label: str | None = None,
-    encoding: str = "utf-8",
-    terms: str | Path | None = None,
+    reading: FileReading,
+    options: Mapping[str, Any],
     vocabulary: Sequence[str] | None = None,
     block_rows: int = BLOCK_ROWS,
     overwrite: bool = False,
     progress: Report | None = None,
-    **options: Any,
 ) -> FolderCorpus:
-    """A corpus in ``folder``, of documents that need not fit into memory.
-
-    ``source`` is a path (a folder of texts; .txt, lines as documents; .csv, .jsonl, .parquet; .mtx,
-    .npz, .svmlight; each may be packed by gzip), a list of ``pathlib.Path`` that are read one after
-    another, a matrix, an iterable of texts, lists of texts or matrices, or a function that returns
-    such an iterable. Texts are read twice, first to choose the terms; an iterator can be read only
-    once, so it needs a ``vocabulary``. The other arguments and ``options`` are those of
-    `pgbn.corpus.read_corpus`; ``progress(what, documents)`` is called at intervals.
-
-    A build that was stopped or killed is continued by a call with the same arguments (Python
-    iterables themselves are not compared); a finished one is opened. ``overwrite=True`` always
-    builds anew.
-    """
-    reading = FileReading(format, column, label, encoding, None if terms is None else str(terms))
+    """The corpus of `Corpus.build`, which explains the arguments."""
     check_integer("block_rows", block_rows, 1)
     check_flag("overwrite", overwrite)
     chosen = {name: value for name, value in options.items() if value is not None}

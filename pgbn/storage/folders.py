@@ -2,7 +2,7 @@
 
     pgbn.save(model, "model", vocabulary=terms)
     model = pgbn.load("model")            # its lists of topics have the terms' names
-    open_saved("model").labels            # what else was saved with it
+    open_saved("model").names             # what else was saved with it
 
 The folder is complete at every moment (see `pgbn.storage.archive`). Nothing in it is executed when
 it is loaded: there are no pickles.
@@ -123,7 +123,7 @@ class Saved:
     package: str
     written: str
     vocabulary: list[str] | None = None
-    labels: list[str] | None = None
+    names: list[str] | None = None
     record: dict[str, Any] = field(default_factory=dict)
     data: Any = None
     columns: dict[str, list[str]] = field(default_factory=dict)
@@ -134,7 +134,7 @@ def save(
     path: str | Path,
     *,
     vocabulary: Sequence[str] | Mapping[str, int] | None = None,
-    labels: Sequence[Any] | None = None,
+    names: Sequence[Any] | None = None,
     record: Mapping[str, Any] | None = None,
     data: Any = None,
     columns: Mapping[str, Sequence[Any]] | None = None,
@@ -151,11 +151,11 @@ def save(
     """
     notes = check_mapping("record", record)
     kind, parts = encode(value)
-    names = parts.names if vocabulary is None else vocabulary
+    terms = parts.names if vocabulary is None else vocabulary
     content = {
         "object": parts.content,
-        "vocabulary": None if names is None else check_names("vocabulary", names, parts.terms),
-        "labels": None if labels is None else check_names("labels", labels),
+        "vocabulary": None if terms is None else check_names("vocabulary", terms, parts.terms),
+        "labels": None if names is None else check_names("names", names),
         "record": notes,
     }
     arrays: dict[str, Group | InParts] = dict(parts.arrays)

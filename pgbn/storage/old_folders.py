@@ -26,6 +26,8 @@ _ARGUMENTS = {
     "transform_samples": ("transform_draws", {"transform_burn_in"}),
     "local_samples": ("local_draws", {"local_burn_in"}),
     "merge_twins": ("merge_duplicates", {"transform_burn_in"}),
+    "column": ("text_column", {"encoding"}),
+    "label": ("name_column", {"encoding"}),
 }
 
 

@@ -38,7 +38,7 @@ from pgbn.storage.count_files import (
 )
 from pgbn.storage.read_limits import check_source
 from pgbn.storage.sparse import check_shape
-from pgbn.storage.stop_words import as_nfc
+from pgbn.storage.terms import as_nfc
 from pgbn.storage.texts import TABLES, read_texts, readable, text_lines
 
 FORMATS = {
@@ -56,11 +56,11 @@ _CELL = np.dtype([("row", np.int64), ("column", np.int64), ("value", np.float64)
 
 @dataclass(frozen=True)
 class FileReading:
-    """How files are read: the arguments of `pgbn.corpus.read_corpus`."""
+    """How files are read: the arguments of `pgbn.Corpus.read`."""
 
     format: str | None = None
-    column: str = "text"
-    label: str | None = None
+    text_column: str = "text"
+    name_column: str | None = None
     encoding: str = "utf-8"
     terms: str | Path | None = None
 
@@ -94,7 +94,7 @@ def kind_of(path: Path, reading: FileReading, once: bool = False) -> str:
             )
         kind = file_format(path, reading.format)
         check_source(path, once=once and kind not in (*MATRICES, "parquet"))
-    for argument in ("column", "label"):  # arguments without an effect are rejected
+    for argument in ("text_column", "name_column"):  # arguments without an effect are rejected
         name, default = getattr(reading, argument), getattr(FileReading, argument)
         if not isinstance(name, str) and name is not default:
             raise DataError(f"{argument}={name!r:.60}: give the name of a column")
@@ -182,11 +182,26 @@ def _texts_in(
 ) -> Iterator[Batch]:
     """Texts in files or a folder."""
     for path, kind in zip(paths, kinds, strict=True):
-        with readable(path, how.encoding):
-            for name, text in read_texts(path, kind, how.column, how.label, how.encoding):
-                skip -= 1
-                if skip < 0:
-                    yield Batch([f"{path.name}:{name}" if len(paths) > 1 else name], [text])
+        for name, text in _named_texts(path, kind, how):
+            skip -= 1
+            if skip < 0:
+                yield Batch([f"{path.name}:{name}" if len(paths) > 1 else name], [text])
+
+
+def read_documents(
+    path: Path, reading: FileReading
+) -> tuple[sp.csr_array, list[str] | None] | Iterator[tuple[str, str]]:
+    """The documents of a file or folder that is read once: counts and the names of their columns,
+    or the names and texts of documents."""
+    kind = kind_of(path, reading, once=True)
+    if kind in MATRICES:
+        return read_counts(path, kind, reading)
+    return _named_texts(path, kind, reading)
+
+
+def _named_texts(path: Path, kind: str, how: FileReading) -> Iterator[tuple[str, str]]:
+    with readable(path, how.encoding):
+        yield from read_texts(path, kind, how.text_column, how.name_column, how.encoding)
 
 
 def read_counts(
@@ -347,7 +362,7 @@ def source_of(
             raise DataError(f"{paths[0]}, …: one matrix at a time, or texts in several files")
         return DocumentSource(partial(_texts_in, paths, kinds, reading), paths)
     if reading != FileReading(encoding=reading.encoding):
-        raise DataError("format, column, label, terms: only for files; omit them")
+        raise DataError("format, text_column, name_column, terms: only for files; omit them")
     matrix = sp.issparse(source) or isinstance(source, np.ndarray) or hasattr(source, "data_vars")
     if matrix or len(getattr(source, "shape", ())) > 1:  # arrays, sparse or with names too
         source = [source]

@@ -81,7 +81,9 @@ def marked(encoding: str) -> str:
 # ---- texts and their names ----------------------------------------------------------------
 
 
-def read_texts(path: Path, kind: str, column: str, label: str | None, encoding: str) -> Texts:
+def read_texts(
+    path: Path, kind: str, text_column: str, name_column: str | None, encoding: str
+) -> Texts:
     """The names and texts of a file or folder."""
     if path.is_dir() and kind != "folder":
         raise DataError(f"{path}: a folder, but format={kind!r} needs a file")
@@ -90,7 +92,7 @@ def read_texts(path: Path, kind: str, column: str, label: str | None, encoding: 
     if kind == "lines":
         lines = text_lines(path, encoding, kept=False)
         return ((str(number), line) for number, line in enumerate(lines, 1))
-    return _read_table(path, kind, column, label, encoding)
+    return _read_table(path, kind, text_column, name_column, encoding)
 
 
 def _read_folder(path: Path, encoding: str) -> Texts:
@@ -134,27 +136,31 @@ def text_lines(path: Path, encoding: str = "utf-8", kept: bool = True) -> Iterat
                 forget(file)
 
 
-def _read_table(path: Path, kind: str, column: str, label: str | None, encoding: str) -> Texts:
+def _read_table(
+    path: Path, kind: str, text_column: str, name_column: str | None, encoding: str
+) -> Texts:
     """Texts and names in columns; a row without a name has its number."""
-    wanted = [column] if label in (None, column) else [column, str(label)]
+    wanted = (
+        [text_column] if name_column in (None, text_column) else [text_column, str(name_column)]
+    )
     with _open_table(path, kind, encoding, wanted) as (names, rows):
         if names is not None:
             _check_named(path, names, wanted)
-        labelled, row = label is None, dict[str, Any]()
+        labelled, row = name_column is None, dict[str, Any]()
         for number, row in rows:
-            text = row.get(column)
-            if kind == "jsonl" and column not in row:
-                said = f"line {number} has no text {column!r}.{_remedy(0, column, row)}"
+            text = row.get(text_column)
+            if kind == "jsonl" and text_column not in row:
+                said = f"line {number} has no text {text_column!r}.{_remedy(0, text_column, row)}"
                 raise DataError(f"{path}: {said}")
             if not isinstance(text, str) and (kind == "jsonl" or text is not None):
                 place = "line" if kind == "jsonl" else "row"
-                said = f"{place} {number} has no text {column!r}, but a {type(text).__name__}"
+                said = f"{place} {number} has no text {text_column!r}, but a {type(text).__name__}"
                 raise DataError(f"{path}: {said}")
-            labelled = labelled or label in row
-            name = row.get(label) if label else None
+            labelled = labelled or name_column in row
+            name = row.get(name_column) if name_column else None
             yield str(number if name is None else name), text or ""
         if not labelled and row:
-            said = f"no line has a field {label!r}.{_remedy(1, str(label), row)}"
+            said = f"no line has a field {name_column!r}.{_remedy(1, str(name_column), row)}"
             raise DataError(f"{path}: {said}")
 
 
@@ -173,8 +179,8 @@ def _check_named(path: Path, names: Sequence[str], wanted: Sequence[str]) -> Non
 
 def _remedy(place: int, wanted: str, known: Iterable[str]) -> str:
     """The existing columns, and how to name the intended one."""
-    argument = ("column", "label")[place]
-    return f"{did_you_mean(wanted, known)} Name it with --{argument}, in Python {argument}=."
+    what = ("text", "name")[place]
+    return f"{did_you_mean(wanted, known)} Name it with --{what}-column, in Python {what}_column=."
 
 
 # ---- other columns of tables, such as dates and classes -----------------------------------

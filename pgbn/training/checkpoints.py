@@ -468,7 +468,7 @@ class _Training:
         }
         try:
             folders.save(
-                result, path, labels=context.get("labels"), record=record, data=_documents(data),
+                result, path, names=context.get("labels"), record=record, data=_documents(data),
                 columns=self.columns,
             )  # fmt: skip
         except StorageError as error:

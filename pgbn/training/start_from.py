@@ -24,7 +24,7 @@ from pgbn.errors import DataError
 from pgbn.network.network import Network
 from pgbn.nodes.base import Observed
 from pgbn.samplers.executor import SERIAL, Executor
-from pgbn.storage.blocks import Corpus
+from pgbn.storage.corpus import Corpus
 from pgbn.training.family import Family
 from pgbn.training.growing import Progress
 from pgbn.training.settings import Settings

@@ -41,8 +41,8 @@ WRONG = [(f"fit TEXTS -o NEW {words}", 2, says) for words, says in FIT.items()] 
     ("topics MODEL --layer x", 2, "'--layer'"), ("topics MODEL --top 0", 2, "'--top'"),
     ("topic", 2, "topic"), ("fit", 2, "see pgbn fit --help"),
     ("fit TEXTS -o MODEL", 1, "there is a model already"),
-    ("fit TEXTS -o NEW --column review", 1, "column='review'"),
-    ("fit PLAIN -o NEW --label id", 1, "label='id'"), ("fit TEXTS -o NEW --terms PLAIN", 1, "has texts"),
+    ("fit TEXTS -o NEW --text-column review", 1, "text_column='review'"),
+    ("fit PLAIN -o NEW --name-column id", 1, "name_column='id'"), ("fit TEXTS -o NEW --terms PLAIN", 1, "has texts"),
     ("fit COUNTS -o NEW --max-features 9", 1, "--max-features: only for texts"),
     ("fit nowhere -o NEW", 1, "no such file"),
     ("fit nowhere -o PLAIN", 1, "plain.txt is a file); name a folder"),
@@ -53,7 +53,7 @@ WRONG = [(f"fit TEXTS -o NEW {words}", 2, says) for words, says in FIT.items()] 
     ("transform MODEL TEXTS -o x.doc", 2, "must end in .csv"),
     ("transform MODEL TEXTS --layer 1 --concat", 2, "--layer 1 is one layer"),
     ("transform MODEL TEXTS -o no/x.csv", 1, "no/x.csv: could not be written (no"),
-    ("transform MODEL TEXTS --format xyz", 2, "'xyz' is not one of the choices. Known: csv, folder"),
+    ("transform MODEL TEXTS --input-format xyz", 2, "'xyz' is not one of the choices. Known: csv, folder"),
     ("perplexity MODEL TEXTS --encoding nonsense", 2, "unknown encoding: nonsense"),
     ("perplexity MODEL TEXTS --fraction 2", 2, "fraction': 2 does not lie between 0 and 1"),
     ("generate MODEL --c mode", 2, "'mode' is not one of the choices"),
@@ -72,7 +72,7 @@ def test_errors_in_one_line(
 ) -> None:  # fmt: skip
     monkeypatch.chdir(tmp_path)
     if code == 2:
-        monkeypatch.setattr("pgbn.cli.train.read_corpus", lambda *_, **__: pytest.fail("read"))
+        monkeypatch.setattr("pgbn.Corpus.read", lambda *_, **__: pytest.fail("read"))
     known = {"MODEL": place / "model", "TEXTS": place / "texts", "NEW": tmp_path / "new",
              "PLAIN": place / "plain.txt", "COUNTS": place / "counts.npz",
              "PLAIN/new": place / "plain.txt" / "new"}  # fmt: skip
@@ -249,10 +249,10 @@ def test_commands_that_read_documents(form: list[str], tmp_path: Path, capsys: C
     texts = ["ship wave storm sail", "butter flour oven", "ship sail butter", "flour oven storm"]
     rows = "".join(f'"{EVIL}{n}","{text} {EVIL}x"\n' for n, text in enumerate(texts))
     table.write_bytes(f"{EVIL.rstrip()}id,text\n{rows}".encode())
-    few = ["--label", f"{EVIL.rstrip()}id", "--burn-in", "2", "--sweeps", "1", "--max-width", "3",
+    few = ["--name-column", f"{EVIL.rstrip()}id", "--burn-in", "2", "--sweeps", "1", "--max-width", "3",
            "--depth", "1", "--min-df", "1", "--max-df", "1.0",
            "--token-pattern", r"(?u)\S+"]  # fmt: skip
-    label = ["--label", f"{EVIL.rstrip()}id"]
+    label = ["--name-column", f"{EVIL.rstrip()}id"]
     codes = [
         run([*words, *form])
         for words in (

@@ -23,7 +23,7 @@ from tests.helpers.hostile_commands import FAST, TEXT, command, ends_well, make_
 
 @pytest.mark.parametrize("words", [
     ["transform", "MODEL", "TEXTS", "-o", "no/x.csv"], ["report", "MODEL", "-o", "no/x.html"],
-    ["perplexity", "MODEL", "TEXTS", "--format", "xyz"],
+    ["perplexity", "MODEL", "TEXTS", "--input-format", "xyz"],
 ])  # fmt: skip
 def test_nothing_is_done_before_the_target_is_known_to_be_there(
     place: Path, tmp_path: Path, monkeypatch: Patch, words: list[str]
@@ -137,8 +137,8 @@ def hostile_place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 VALUES = ["0", "-1", "1000000000", "10" * 20, "2.5", "True", "a", "nan", "inf", "", "\ud800", "1,2",
           ",", "\x00", "1e400", "x" * 300]  # fmt: skip
 
-FIT = ("--max-width", "--depth", "--eta", "--link", "--seed", "--threads", "--format", "--column",
-       "--label", "--encoding", "--terms", "--min-df", "--max-df", "--max-features",
+FIT = ("--max-width", "--depth", "--eta", "--link", "--seed", "--threads", "--input-format", "--text-column",
+       "--name-column", "--encoding", "--terms", "--min-df", "--max-df", "--max-features",
        "--stop-words", "--token-pattern", "--ngrams", "--minutes")  # fmt: skip
 
 USE = [("topics", "--layer"), ("topics", "--top"), ("topics", "-n"), ("generate", "-n"),

@@ -20,7 +20,6 @@ import pgbn
 from pgbn import checkpoint
 from pgbn.cli.models import open_model
 from pgbn.cli.train import announce, hierarchy
-from pgbn.corpus import read_corpus
 from pgbn.evaluation import topics
 from pgbn.storage import open_saved
 from pgbn.storage.atomic_files import locked
@@ -31,7 +30,7 @@ from tests.helpers.corpora import texts
 
 def test_resume(place: Path, tmp_path: Path, capsys: Capture) -> None:
     """A training stopped by Ctrl-C in the middle of the second layer."""
-    corpus = read_corpus(place / "texts", stop_words="english", min_df=2, max_df=1.0)
+    corpus = pgbn.Corpus.read(place / "texts", stop_words="english", min_df=2, max_df=1.0)
 
     def press(event: pgbn.Event) -> None:
         if event.done == 37:
@@ -158,7 +157,7 @@ def test_twins_are_merged_where_each_layer_has_a_budget(
     assert saved.object.deepest.vocabulary is not None
     assert saved.object.deepest.sweeps == 60
     assert len(saved.object.deepest.draws["r"]) == 2
-    assert len(saved.labels or []) == 60
+    assert len(saved.names or []) == 60
     assert ask(capsys, *words, "5", "--depth", 2)["widths"] == [5, 5]  # the paper's rule
 
 
@@ -259,15 +258,26 @@ def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_columns_reach_the_page(table: Path, tmp_path: Path, capsys: Capture) -> None:
     model = tmp_path / "m"
-    kept = ["--text", "body", "--label", "id", "--date", "published", "--class", "category"]
+    kept = ["--text-column", "body", "--keep-texts", "--name-column", "id",
+            "--date-column", "published", "--class-column", "category"]  # fmt: skip
     words = ["fit", str(table), "-o", str(model), *FAST, "--max-df", "1.0"]
     assert run([*words, *kept]) == 0
     saved = open_saved(model)
-    assert saved.labels == list(texts())
+    assert saved.names == list(texts())
     assert saved.columns["text"] == list(texts().values())
     assert saved.columns["date"][:2] == ["2019-01-15", "2019-02-15"]
     assert saved.columns["class"][:2] == ["law", "sea"]
-    ask(capsys, "report", model, "-o", tmp_path / "r.html", "--held-out", table, "--column", "body")
+    ask(
+        capsys,
+        "report",
+        model,
+        "-o",
+        tmp_path / "r.html",
+        "--held-out",
+        table,
+        "--text-column",
+        "body",
+    )
     page = (tmp_path / "r.html").read_text("utf-8")
     assert '<h1 dir="auto">Topics in news.jsonl</h1>' in page
     assert "Over time: published" in page
@@ -278,19 +288,18 @@ def test_columns_reach_the_page(table: Path, tmp_path: Path, capsys: Capture) ->
     assert data["groups"]["class"]["labels"] == ["sea", "law"]
     packed = zlib.decompress(base64.b64decode(data["documents"]["data"])).decode()
     assert "harbour" in packed
-    assert run([*words, "--overwrite", "--column", "body"]) == 0
+    assert run([*words, "--overwrite", "--text-column", "body"]) == 0
     assert open_saved(model).columns == {}, "texts are kept only when they are asked for"
-    assert run([*words, "--overwrite", "--column", "body", "--keep-texts"]) == 0
+    assert run([*words, "--overwrite", "--text-column", "body", "--keep-texts"]) == 0
     assert list(open_saved(model).columns) == ["text"]
 
 
 @pytest.mark.parametrize(("options", "code", "said"), [
-    (["--text", "boby"], 2, "--text boby"),
-    (["--text", "body", "--date", "day"], 2, "but: body, id, published, category"),
-    (["--text", "body", "--label", "name"], 2, "--label name"),
-    (["--column", "body", "--class", "kind"], 2, "--class kind"),
-    (["--text", "body", "--column", "id"], 2, "give --text alone"),
-    (["--text", "body", "--date", "category"], 1, "'law' of document 0 is not a date"),
+        (["--text-column", "body", "--date-column", "day"], 2, "but: body, id, published, category"),
+    (["--text-column", "body", "--class-column", "category", "--name-column", "name"], 2,
+     "--name-column name"),
+    (["--text-column", "body", "--class-column", "kind"], 2, "--class-column kind"),
+    (["--text-column", "body", "--date-column", "category"], 1, "'law' of document 0 is not a date"),
 ])  # fmt: skip
 def test_wrong_columns_are_refused(
     table: Path, tmp_path: Path, capsys: Capture, options: list[str], code: int,
@@ -304,10 +313,10 @@ def test_wrong_columns_are_refused(
 
 def test_what_has_no_columns(place: Path, tmp_path: Path, capsys: Capture) -> None:
     fit = ["fit", "-o", str(tmp_path / "m"), *FAST]
-    assert "has no columns" in rejected(capsys, [*fit, place / "texts", "--date", "day"], 2)
+    assert "has no columns" in rejected(capsys, [*fit, place / "texts", "--date-column", "day"], 2)
     assert "holds counts, not texts" in rejected(
         capsys, [*fit, place / "counts.npz", "--keep-texts"]
     )
     assert "say how --held-out is read" in rejected(
-        capsys, ["report", place / "model", "--column", "x"]
+        capsys, ["report", place / "model", "--text-column", "x"]
     )

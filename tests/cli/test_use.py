@@ -174,8 +174,8 @@ def test_names_by_hand_and_by_words_stand_in_all_lists(model: Path, capsys: Capt
     assert topics[place]["label"] == theme
     assert first in topics[place]["terms"]
     after = open_saved(model)
-    assert (after.labels, after.record, after.columns) == (
-        before.labels, before.record, before.columns
+    assert (after.names, after.record, after.columns) == (
+        before.names, before.record, before.columns
     )  # fmt: skip
     assert (after.data != before.data).nnz == 0
     np.testing.assert_array_equal(after.object.deepest.phi[0], before.object.deepest.phi[0])

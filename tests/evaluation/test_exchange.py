@@ -63,7 +63,7 @@ def test_cells_come_from_the_layer_of_counts():
     corpus = from_anndata(cells(), layer="counts")
     np.testing.assert_array_equal(corpus.counts.toarray(), X)
     assert corpus.vocabulary[:2] == ["gene0", "gene1"]
-    assert corpus.labels[-1] == "cell8"
+    assert corpus.names[-1] == "cell8"
     with pytest.raises(DataError, match=r"X holds numbers that are not counts.*layer='counts'"):
         from_anndata(cells())
     with pytest.raises(DataError, match=r"layer='count': there is none. Did you mean 'counts'"):

@@ -21,7 +21,6 @@ import numpy as np
 
 import pgbn
 from pgbn.storage.archive import body_digest, read_arrays, read_manifest
-from pgbn.storage.corpus import read_corpus
 
 __all__ = ["FOUND", "TARGETS", "archive", "corpus", "feed", "network"]
 
@@ -38,11 +37,11 @@ def corpus(data: bytes, place: Path) -> None:
     path = place / f"corpus{SUFFIX.get(kind, f'.{kind}')}"
     path.write_bytes(data[1:])
     words = (path.name, "no terms could be counted")
-    found: Any = _named(words, lambda: read_corpus(path, format=kind, min_df=1))
+    found: Any = _named(words, lambda: pgbn.Corpus.read(path, format=kind, min_df=1))
     if found is not None:
         assert np.isfinite(found.counts.data).all()
         assert not found.counts.nnz or found.counts.data.min() >= 0
-        assert len(found.labels) == found.counts.shape[0]
+        assert len(found.names) == found.counts.shape[0]
         assert found.vocabulary is None or len(found.vocabulary) == found.counts.shape[1]
 
 

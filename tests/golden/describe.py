@@ -131,7 +131,7 @@ def described(folder: Path) -> dict[str, Any]:
         "package": saved.package,
         "written": saved.written,
         "vocabulary": saved.vocabulary,
-        "labels": saved.labels,
+        "labels": saved.names,
         "record": {name: value for name, value in saved.record.items() if name != "seconds"},
         "data": _data(saved.data),
     })  # fmt: skip

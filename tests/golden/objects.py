@@ -24,6 +24,6 @@ def documents(link: str = "poisson") -> NDArray[Any]:
 # what is saved with an object
 BESIDE: dict[str, Any] = {
     "vocabulary": [f"word {v}" for v in range(TERMS - 1)] + ["Größe"],
-    "labels": [f"text {j}" for j in range(ROWS)],
+    "names": [f"text {j}" for j in range(ROWS)],
     "record": {"corpus": "made up", "number": 1.5}, "data": documents(),
 }  # fmt: skip

@@ -11,7 +11,7 @@ import numpy as np
 import scipy.io
 import scipy.sparse as sp
 
-from pgbn.corpus import count_terms
+import pgbn
 
 WORDS = {
     "sea": "ship wave storm sail harbour anchor captain",
@@ -44,7 +44,7 @@ def write_corpora(place: Path) -> None:
     with gzip.open(place / "lines.jsonl.gz", "wt", encoding="utf-8") as file:
         file.write("\n".join(lines))
     (place / "plain.txt").write_text("\n".join(texts().values()), "utf-8")
-    corpus = count_terms(texts())
+    corpus = pgbn.Corpus.from_texts(texts())
     scipy.io.mmwrite(place / "counts.mtx", sp.coo_array(corpus.counts))
     sp.save_npz(place / "counts.npz", sp.csr_matrix(corpus.counts))
     np.savez(place / "named.npz", X=corpus.counts.toarray(), vocabulary=np.array(corpus.vocabulary))

@@ -361,7 +361,7 @@ def _deeper(model: Any) -> Any:
 
 
 def _counts(corpus: Any) -> Any:
-    assert len(corpus.labels) == corpus.shape[0]
+    assert len(corpus.names) == corpus.shape[0]
     assert corpus.vocabulary is None or len(corpus.vocabulary) == corpus.shape[1]
     return corpus.counts.data
 

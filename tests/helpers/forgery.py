@@ -31,7 +31,6 @@ from sklearn.exceptions import NotFittedError
 
 import pgbn
 from pgbn.cli import run_command
-from pgbn.corpus import read_corpus
 from tests.helpers.saved import counts
 
 __all__ = ["Corpora", "campaign_of"]
@@ -101,16 +100,18 @@ class Corpora:
             data = self._change(choice, data)
         bad = self.place / f"bad{''.join(path.suffixes)}"
         bad.write_bytes(gzip.compress(data, 1) if packed else data)
-        options = {"label": "id"} if ".csv" in path.suffixes or ".jsonl" in path.suffixes else {}
+        options = (
+            {"name_column": "id"} if ".csv" in path.suffixes or ".jsonl" in path.suffixes else {}
+        )
         try:
-            corpus = read_corpus(bad, **options)
+            corpus = pgbn.Corpus.read(bad, **options)
         except pgbn.PgbnError as refused:
             if "\x1b" in str(refused):
                 raise ValueError("an escape reaches the terminal") from refused
             return
         assert np.isfinite(corpus.counts.data).all()
         assert not corpus.counts.data.size or corpus.counts.data.min() >= 0
-        assert len(set(corpus.labels)) == len(corpus.labels) == corpus.counts.shape[0]
+        assert len(set(corpus.names)) == len(corpus.names) == corpus.counts.shape[0]
 
     def _change(self, choice: random.Random, data: bytes) -> bytes:
         at = choice.randrange(len(data) + 1)

@@ -51,7 +51,7 @@ def test_estimators_are_public_though_they_are_an_extra() -> None:
 
 
 def test_rooms_are_there_without_an_import_of_their_own() -> None:
-    assert fresh("print(pgbn.storage.open_saved.__name__)") == "open_saved"
+    assert fresh("print(pgbn.datasets.load_docstrings.__name__)") == "load_docstrings"
     assert fresh("from pgbn import *; print(zoo.pfa(2).observed, Gamma)").startswith("['x']")
 
 

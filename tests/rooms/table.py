@@ -77,10 +77,10 @@ ROOMS = {
 }
 
 # What every folder may import: files at the top of the package that import no folder.
-FOUNDATION = ("errors", "checks", "versions", "diagnostics")
+FOUNDATION = ("errors", "checks", "versions", "diagnostics", "datasets")
 
 # The other files at the top: the entrances, and public names of modules that stand in a folder.
-TOP = ("__init__", "__main__", "checkpoint", "corpus", "docstrings", "extend", "reference",
+TOP = ("__init__", "__main__", "checkpoint", "extend", "reference",
        "reference_arrays", "reference_run")  # fmt: skip
 
 # Files with methods that belong to a folder above: they import what they need when called.

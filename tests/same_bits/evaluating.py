@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
+import pgbn
 import pgbn as pg
 from pgbn import evaluation
-from pgbn.corpus import count_terms
 
 from .registry import case
 from .training import documents, trained
@@ -65,8 +65,8 @@ def _corpus(threads: int) -> object:
     rng = np.random.default_rng(0)
     words = ["ship", "wave", "storm", "butter", "flour", "oven", "Größe", "the"]
     texts = {f"text {n}": " ".join(rng.choice(words, 20)) for n in range(12)}
-    found = count_terms(texts, stop_words="english", min_df=2, max_df=1.0)
-    return [found.counts, found.vocabulary, found.labels]
+    found = pgbn.Corpus.from_texts(texts, stop_words="english", min_df=2, max_df=1.0)
+    return [found.counts, found.vocabulary, found.names]
 
 
 _add_generated()

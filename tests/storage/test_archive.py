@@ -172,8 +172,8 @@ def test_what_cannot_be_saved(tmp_path: Path, trained: pgbn.LayerwiseTraining) -
     for names in ({f"w{v}" for v in range(70)}, {f"w{v}": v + 1 for v in range(70)}, "w" * 70):
         with pytest.raises(DataError, match="vocabulary: a "):
             pgbn.save(trained, tmp_path / "x", vocabulary=names)
-    with pytest.raises(DataError, match="labels: a set"):
-        pgbn.save(trained, tmp_path / "x", labels={"one", "two"})
+    with pytest.raises(DataError, match="names: a set"):
+        pgbn.save(trained, tmp_path / "x", names={"one", "two"})
     with pytest.raises(StorageError, match="cannot be written as JSON"):
         pgbn.save(trained, tmp_path / "x", record={"f": open})
     many = pgbn.Chain._replicated(zoo.pfa(2), {"doc": 2, "term": 3}, 4)

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 import pgbn
 from pgbn.errors import DataError, StorageError
 from pgbn.storage import archive
-from pgbn.storage.blocks import name_arrays, read_names
+from pgbn.storage.corpus import name_arrays, read_names
 from tests.helpers.saved import forge, write_group
 
 
@@ -22,13 +22,13 @@ def stored(tmp_path: Path) -> pgbn.Corpus:
 
 
 def test_both_kinds_have_the_same_blocks(stored) -> None:
-    whole = pgbn.Corpus(stored.counts, None, stored.labels)
+    whole = pgbn.Corpus(stored.counts, None, stored.names)
     assert whole.shape == stored.shape == (50, 12)
     assert (whole.block_count, stored.block_count) == (1, 7)
     assert (whole.entries, whole.total) == (stored.entries, stored.total)
     joined = sp.vstack(list(stored.blocks()))
     assert (joined != whole.block(0)).nnz == 0
-    assert whole.block_labels(0) == [name for b in range(7) for name in stored.block_labels(b)]
+    assert whole.block_names(0) == [name for b in range(7) for name in stored.block_names(b)]
     assert "50 documents, 12 terms, 7 blocks" in repr(stored)
     assert repr(whole) == f"Corpus(50 documents, 12 terms, {whole.total:g} counts)"
     for corpus in (whole, stored):
@@ -47,7 +47,7 @@ def test_a_damaged_block_is_named(stored, tmp_path) -> None:
         stored.block(3)
     file.unlink()
     with pytest.raises(StorageError, match=r"block 3 .* missing"):
-        stored.block_labels(3)
+        stored.block_names(3)
 
 
 def test_what_does_not_fit_into_memory_says_how_large_it_is(stored, monkeypatch) -> None:
@@ -125,7 +125,7 @@ NAMES = {
 BLOCK = r"block 1 \(documents 2 to 3\): "
 SENSELESS = [
     *(("block/1", BLOCK, change, "counts") for change in COUNTS.values()),
-    *(("block/1", BLOCK, change, "labels") for change in NAMES.values()),
+    *(("block/1", BLOCK, change, "names") for change in NAMES.values()),
     *(("vocabulary", "the vocabulary: ", change, "vocabulary") for change in NAMES.values()),
     (
         "vocabulary",
@@ -140,7 +140,7 @@ SENSELESS = [
 def test_senseless_arrays_are_rejected(tmp_path, group, place, change, what) -> None:
     corpus = forged(tmp_path / "corpus", group, change)
     assert corpus.block(0).shape == (2, 3)
-    assert corpus.block_labels(0) == ["0", "1"]
+    assert corpus.block_names(0) == ["0", "1"]
     with pytest.raises(StorageError, match=rf"{tmp_path / 'corpus'}: {place}"):
         getattr(corpus, what)
 

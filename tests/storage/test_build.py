@@ -11,7 +11,6 @@ import scipy.io
 import scipy.sparse as sp
 
 import pgbn
-from pgbn.corpus import read_corpus
 from pgbn.errors import DataError, StorageError
 from pgbn.storage import archive, build, runner, sources
 from tests.helpers.saved import forge, write_group
@@ -32,7 +31,7 @@ def counts(rows: int = 300) -> sp.csr_array:
 
 def assert_same(one: pgbn.Corpus, other: pgbn.Corpus) -> None:
     assert (one.counts != other.counts).nnz == 0
-    assert (one.vocabulary, one.labels) == (other.vocabulary, other.labels)
+    assert (one.vocabulary, one.names) == (other.vocabulary, other.names)
     assert one.total == other.counts.sum()
     assert one.entries == other.counts.nnz
 
@@ -47,16 +46,16 @@ def lines(tmp_path: Path) -> Path:
 def test_terms_and_counts_are_those_of_the_reader_in_memory(lines, tmp_path) -> None:
     options = {"min_df": 20, "max_df": 0.16, "stop_words": ["w003", "w004"]}
     built = pgbn.Corpus.build(lines, tmp_path / "corpus", block_rows=64, **options)
-    assert_same(built, read_corpus(lines, **options))
+    assert_same(built, pgbn.Corpus.read(lines, **options))
     assert 2 < built.shape[1] < 58  # something was left out
     assert [block.shape[0] for block in built.blocks()] == [64, 64, 64, 64, 44]
     assert_same(pgbn.load(tmp_path / "corpus"), built)
-    assert_same(read_corpus(tmp_path / "corpus"), built)
+    assert_same(pgbn.Corpus.read(tmp_path / "corpus"), built)
 
 
 def test_the_most_frequent_terms(lines, tmp_path) -> None:
     built = pgbn.Corpus.build(lines, tmp_path / "corpus", max_features=10)
-    total = np.asarray(read_corpus(lines).counts.sum(axis=0))
+    total = np.asarray(pgbn.Corpus.read(lines).counts.sum(axis=0))
     assert built.total == np.sort(total)[-10:].sum()
 
 
@@ -68,7 +67,7 @@ def test_counts_of_terms_that_do_not_fit_are_written_and_merged(
     monkeypatch.setattr(build, "PART", 5)
     monkeypatch.setattr(sources, "ROWS", 16)
     built = pgbn.Corpus.build(lines, tmp_path / "corpus", min_df=3)
-    assert_same(built, read_corpus(lines, min_df=3))
+    assert_same(built, pgbn.Corpus.read(lines, min_df=3))
     assert not list((tmp_path / "corpus").glob("runs-*"))
 
 
@@ -79,7 +78,7 @@ def test_several_files_one_after_another(tmp_path) -> None:
     paths[1].write_text("\n".join(found[25:]))
     built = pgbn.Corpus.build(paths, tmp_path / "corpus", block_rows=10)
     assert (built.counts != pgbn.Corpus.build(found, tmp_path / "list").counts).nnz == 0
-    assert built.labels[24:26] == ["one.txt:25", "two.txt:1"]
+    assert built.names[24:26] == ["one.txt:25", "two.txt:1"]
 
 
 @pytest.mark.parametrize("order", ["csr", "csc"])
@@ -90,7 +89,7 @@ def test_matrix_market_in_any_order(tmp_path, order, monkeypatch) -> None:
     (tmp_path / "corpus/.rows-killed").mkdir(parents=True)  # of a build that was killed
     built = pgbn.Corpus.build(tmp_path / "x.mtx", tmp_path / "corpus", block_rows=32,
                               terms=tmp_path / "terms")  # fmt: skip
-    assert_same(built, read_corpus(tmp_path / "x.mtx", terms=tmp_path / "terms"))
+    assert_same(built, pgbn.Corpus.read(tmp_path / "x.mtx", terms=tmp_path / "terms"))
     assert not [path for path in (tmp_path / "corpus").iterdir() if path.is_dir()]
 
 
@@ -102,10 +101,10 @@ def test_batches_from_python(tmp_path, monkeypatch) -> None:
         built = pgbn.Corpus.build(iter(parts), tmp_path / "a", block_rows=50, vocabulary=WORDS[:40])
     assert (built.counts != X).nnz == 0
     assert built.vocabulary == WORDS[:40]
-    assert built.labels == [str(row) for row in range(300)]
+    assert built.names == [str(row) for row in range(300)]
     for source in (lambda: iter(texts(30)), [texts(30)[:9], texts(30)[9:]]):
         found = pgbn.Corpus.build(source, tmp_path / "b", overwrite=True)
-        assert (found.counts != pgbn.corpus.count_terms(
+        assert (found.counts != pgbn.Corpus.from_texts(
             {str(n): text for n, text in enumerate(texts(30))}).counts).nnz == 0  # fmt: skip
 
 
@@ -117,7 +116,7 @@ def test_batches_from_python(tmp_path, monkeypatch) -> None:
     (lambda: 1, {}, "source: 1 is not an iterable"),
     ([np.ones((2, 3)), np.ones((2, 4))], {}, "4 columns .* has 3 terms"),
     ([-np.ones((2, 3))], {}, "negative values"),
-    (["a text"], {"column": "review"}, "only for files"),
+    (["a text"], {"text_column": "review"}, "only for files"),
     (["one two", "two three"], {"min_df": 5}, r"no terms remain of 2 documents \(min_df=5\)"),
     (["one two"], {"min_df": "many"}, "min_df='many': give a number of documents"),
     (["one two"], {"max_features": 0}, "max_features=0"),

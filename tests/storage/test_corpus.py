@@ -18,7 +18,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import pgbn
-from pgbn.corpus import count_terms, read_corpus
 from pgbn.errors import DataError
 from pgbn.training.new_rows import align_terms
 from tests.helpers.corpora import texts
@@ -27,33 +26,33 @@ from tests.helpers.hostile_commands import FAST, command
 
 
 @pytest.mark.parametrize(("name", "options"), [
-    ("texts", {}), ("table.csv", {"column": "review", "label": "id"}),
-    ("lines.jsonl.gz", {"column": "review", "label": "id"}), ("plain.txt", {}),
+    ("texts", {}), ("table.csv", {"text_column": "review", "name_column": "id"}),
+    ("lines.jsonl.gz", {"text_column": "review", "name_column": "id"}), ("plain.txt", {}),
     ("counts.mtx", {"terms": "terms.txt"}), ("counts.npz", {"terms": "terms.txt"}),
     ("named.npz", {}), ("counts.svmlight", {"terms": "terms.txt"}),
 ])  # fmt: skip
 def test_formats(corpora: Path, name: str, options: dict[str, Any]) -> None:
     if "terms" in options:
         options = {"terms": corpora / options["terms"]}
-    corpus, expected = read_corpus(corpora / name, **options), count_terms(texts())
+    corpus, expected = pgbn.Corpus.read(corpora / name, **options), pgbn.Corpus.from_texts(texts())
     assert corpus.vocabulary == expected.vocabulary
-    order = np.argsort(corpus.labels) if name == "texts" else np.arange(60)
+    order = np.argsort(corpus.names) if name == "texts" else np.arange(60)
     wanted = np.argsort([f"{n}.txt" for n in texts()]) if name == "texts" else order
     assert np.array_equal(corpus.counts.toarray()[order], expected.counts.toarray()[wanted])
     assert corpus.counts.dtype == np.int64
     if "label" in options:
-        assert corpus.labels == list(texts())
+        assert corpus.names == list(texts())
 
 
 def test_vectorizer_options(corpora: Path) -> None:
-    corpus = read_corpus(corpora / "texts", min_df=15, max_features=10, ngram_range=(1, 2),
+    corpus = pgbn.Corpus.read(corpora / "texts", min_df=15, max_features=10, ngram_range=(1, 2),
                          stop_words=["ship"], lowercase=False)  # fmt: skip
     assert corpus.vocabulary is not None
     assert len(corpus.vocabulary) == 10
     assert "ship" not in corpus.vocabulary
     assert (
         "Größe naïve"
-        in read_corpus(corpora / "texts", lowercase=False, ngram_range=(2, 2)).vocabulary
+        in pgbn.Corpus.read(corpora / "texts", lowercase=False, ngram_range=(2, 2)).vocabulary
     )
 
 
@@ -73,14 +72,14 @@ def test_bad_data(
 ) -> None:
     (tmp_path / name).write_bytes(data)
     with pytest.raises(DataError, match=said):
-        read_corpus(tmp_path / name, **options)
+        pgbn.Corpus.read(tmp_path / name, **options)
 
 
 def test_no_data(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="no such file"):
-        read_corpus(tmp_path / "nowhere")
+        pgbn.Corpus.read(tmp_path / "nowhere")
     with pytest.raises(DataError, match="no documents"):
-        read_corpus(tmp_path)
+        pgbn.Corpus.read(tmp_path)
 
 
 @pytest.mark.parametrize(("name", "line"), [
@@ -97,7 +96,7 @@ def test_what_unpacks_to_more_than_the_memory(
     (tmp_path / name).write_bytes(gzip.compress(data, 1) if name.endswith("gz") else data)
     monkeypatch.setattr("pgbn.storage.read_limits.memory", lambda: 4_000_000)
     with pytest.raises(DataError, match=rf"{name}: .*(more than|would need) 0\.0 GB.*give a part"):
-        read_corpus(tmp_path / name)
+        pgbn.Corpus.read(tmp_path / name)
 
 
 def test_a_folder_larger_than_the_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -107,7 +106,7 @@ def test_a_folder_larger_than_the_memory(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr("pgbn.storage.read_limits.memory", lambda: 60_000)
     for path in (tmp_path, tmp_path / "x.csv"):
         with pytest.raises(DataError, match="its documents would need"):
-            read_corpus(path)
+            pgbn.Corpus.read(path)
 
 
 @campaign(20)
@@ -116,7 +115,7 @@ def test_texts_of_any_characters(place: Path, rows: list[tuple[str, str]], names
     path = place / "any.jsonl"
     lines = [json.dumps({"text": f"{a} same {b}", "id": b}) for a, b in rows]
     path.write_text("\n".join(lines), "utf-8")
-    label = ["--label", "id"] if names else []
+    label = ["--name-column", "id"] if names else []
     pattern = ["--token-pattern", r"\S+", "--stop-words", "none"]
     model = place / "any"
     code, line = command("fit", path, "-o", model, *FAST, *pattern, *label)
@@ -135,9 +134,9 @@ def test_documents_of_one_name_are_all_kept(tmp_path: Path) -> None:
     rows = [{"id": name, "text": f"word{n} all"} for n, name in enumerate(names)]
     path = tmp_path / "names.jsonl"
     path.write_text("\n".join(json.dumps(row) for row in rows))
-    corpus = read_corpus(path, label="id")
+    corpus = pgbn.Corpus.read(path, name_column="id")
     assert corpus.texts == [row["text"] for row in rows]
-    assert corpus.labels == ["ann", "ann (3)", "ann (2)", "bob", "ann (4)", "ann (2) (2)"]
+    assert corpus.names == ["ann", "ann (3)", "ann (2)", "bob", "ann (4)", "ann (2) (2)"]
     assert corpus.counts.shape[0] == 6
 
 
@@ -151,32 +150,32 @@ def test_duplicated_vocabulary() -> None:
 def test_a_pipe_with_a_name_is_not_waited_for(tmp_path: Path) -> None:
     for name in ("x.mtx", "x.npz", "x.csv", "x.txt", "x.svmlight", "x.jsonl", "x.txt.gz"):
         os.mkfifo(tmp_path / name)
-        for read in (read_corpus, lambda path: pgbn.Corpus.build(path, tmp_path / "corpus")):
+        for read in (pgbn.Corpus.read, lambda path: pgbn.Corpus.build(path, tmp_path / "corpus")):
             with pytest.raises(DataError, match=f"{name}: not a file, but a pipe or a device"):
                 read(tmp_path / name)
     table = tmp_path / "good.mtx"
     table.write_text("%%MatrixMarket matrix coordinate integer general\n1 1 1\n1 1 1\n")
     with pytest.raises(DataError, match=r"x\.txt: not a file"):
-        read_corpus(table, terms=tmp_path / "x.txt")
+        pgbn.Corpus.read(table, terms=tmp_path / "x.txt")
 
 
 @pytest.mark.skipif(not Path("/dev/fd").exists(), reason="needs /dev/fd")
 def test_what_a_shell_passes_on_is_read_once(tmp_path: Path) -> None:
-    """``pgbn fit <(zcat texts.gz) --format lines``."""
+    """``pgbn fit <(zcat texts.gz) --input-format lines``."""
     read, write = os.pipe()
     os.write(write, b"sea ship\nsea wave\n")
     os.close(write)
     passed = Path(f"/dev/fd/{read}")
     with pytest.raises(DataError, match="it is read more than once"):
         pgbn.Corpus.build(passed, tmp_path / "corpus", format="lines")
-    assert read_corpus(passed, format="lines", min_df=1).shape == (2, 3)
+    assert pgbn.Corpus.read(passed, format="lines", min_df=1).shape == (2, 3)
     os.close(read)
 
 
 def test_a_list_of_texts_is_numbered() -> None:
     two = ["cats and dogs", "dogs and cows"]
-    corpus, named = count_terms(two), count_terms({"0": two[0], "1": two[1]})
-    assert (corpus.labels, corpus.texts) == (["0", "1"], two)
+    corpus, named = pgbn.Corpus.from_texts(two), pgbn.Corpus.from_texts({"0": two[0], "1": two[1]})
+    assert (corpus.names, corpus.texts) == (["0", "1"], two)
     assert (corpus.counts != named.counts).nnz == 0
 
 
@@ -189,11 +188,11 @@ def test_a_letter_is_one_however_it_was_typed(tmp_path: Path) -> None:
     expected = ["offen", COMPOSED.lower(), "zu"]
     (tmp_path / "a.txt").write_text("\n".join(texts), "utf-8")
     built = pgbn.Corpus.build(tmp_path / "a.txt", tmp_path / "corpus")
-    for corpus in (count_terms(texts), read_corpus(tmp_path / "a.txt"), built):
+    for corpus in (pgbn.Corpus.from_texts(texts), pgbn.Corpus.read(tmp_path / "a.txt"), built):
         assert corpus.vocabulary == expected
         assert corpus.counts.toarray()[:, 1].tolist() == [1, 1]
-    assert count_terms(texts).texts == [texts[0], f"{COMPOSED} zu"]
-    assert count_terms(texts, stop_words=[APART.lower()]).vocabulary == ["offen", "zu"]
+    assert pgbn.Corpus.from_texts(texts).texts == [texts[0], f"{COMPOSED} zu"]
+    assert pgbn.Corpus.from_texts(texts, stop_words=[APART.lower()]).vocabulary == ["offen", "zu"]
 
 
 @pytest.mark.parametrize(("vocabulary", "columns"), [
@@ -203,7 +202,7 @@ def test_a_letter_is_one_however_it_was_typed(tmp_path: Path) -> None:
 ])  # fmt: skip
 def test_terms_of_a_vocabulary_in_another_form(vocabulary: Any, columns: list[int]) -> None:
     options = {"lowercase": False, "token_pattern": r"\S+"}
-    found = count_terms([f"{COMPOSED} {APART}"], vocabulary=vocabulary, **options)
+    found = pgbn.Corpus.from_texts([f"{COMPOSED} {APART}"], vocabulary=vocabulary, **options)
     assert found.counts.toarray().tolist() == [columns]
     assert found.vocabulary == vocabulary  # its columns keep their names
 
@@ -214,7 +213,7 @@ def test_terms_of_a_vocabulary_in_another_form(vocabulary: Any, columns: list[in
 )
 def test_what_is_no_list_of_texts_is_rejected(given_texts: Any, message: str) -> None:
     with pytest.raises(DataError, match=message):
-        count_terms(given_texts)
+        pgbn.Corpus.from_texts(given_texts)
 
 
 @pytest.mark.parametrize(
@@ -230,9 +229,9 @@ def test_arguments_of_another_kind(value: Any, tmp_path: Path) -> None:
         if argument == "stop_words" and isinstance(value, (np.ndarray, list)):
             continue  # a list, after all
         with pytest.raises(DataError, match=rf"\b{argument}\b"):
-            read_corpus(tmp_path / "a.csv", **given)
+            pgbn.Corpus.read(tmp_path / "a.csv", **given)
     with pytest.raises(DataError, match="terms="):
-        read_corpus(tmp_path / "a.mtx", terms=value)
+        pgbn.Corpus.read(tmp_path / "a.mtx", terms=value)
     if not isinstance(value, np.ndarray):
         with pytest.raises(DataError, match="texts"):
-            count_terms(value)
+            pgbn.Corpus.from_texts(value)

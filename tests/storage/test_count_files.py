@@ -18,7 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 pytest.importorskip("sklearn")
-from pgbn.corpus import read_corpus
+import pgbn
 from pgbn.errors import DataError, PgbnError, PgbnWarning
 from pgbn.storage import count_files
 from pgbn.storage.count_files import read_matrix
@@ -140,9 +140,9 @@ def test_a_header_takes_no_memory(tmp_path: Path, sizes: str) -> None:
     pytest.importorskip("resource")
     path = written(tmp_path / "claim.mtx", f"{COUNTS}{sizes}\n1 1 1\n")
     code = (
-        "import resource, sys; from pgbn.corpus import read_corpus\n"
+        "import resource, sys; import pgbn\n"
         "resource.setrlimit(resource.RLIMIT_AS, (2 * 10**9, 2 * 10**9))\n"
-        "try: read_corpus(sys.argv[1])\n"
+        "try: pgbn.Corpus.read(sys.argv[1])\n"
         "except Exception as error: print(type(error).__name__, error)\n"
         "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)"
     )
@@ -195,7 +195,7 @@ MATRICES = {
 @pytest.mark.parametrize("name", MATRICES)
 def test_matrices_that_are_none(name: str, tmp_path: Path) -> None:
     with pytest.raises(DataError, match=name):
-        read_corpus(written(tmp_path / name, MATRICES[name]))
+        pgbn.Corpus.read(written(tmp_path / name, MATRICES[name]))
 
 
 ints = st.lists(st.integers(-3, 6) | st.just(10**9), min_size=0, max_size=4)
@@ -214,7 +214,7 @@ def test_sparse_archives(place: Path, form: Any, shape: list[int], data: list[fl
     names = {"indices": first, "indptr": second, "row": first, "col": second, "offsets": first}
     np.savez(path, format=np.array(form), shape=np.array(shape), data=np.array(data),
              **{key: np.array(value, np.int64) for key, value in names.items()})  # fmt: skip
-    found = attempt(lambda: read_corpus(path), ["hostile.npz"])
+    found = attempt(lambda: pgbn.Corpus.read(path), ["hostile.npz"])
     if found is not None:
         assert found.counts.toarray().min() >= 0
 
@@ -239,7 +239,7 @@ def test_sparse_archives(place: Path, form: Any, shape: list[int], data: list[fl
 def test_archives_that_are_rejected(tmp_path: Path, arrays: dict[str, Any], words: str) -> None:
     np.savez(tmp_path / "x.npz", **arrays)
     with pytest.raises(DataError, match=rf"x\.npz: .*{words}"):
-        read_corpus(tmp_path / "x.npz")
+        pgbn.Corpus.read(tmp_path / "x.npz")
 
 
 def test_archives_that_claim_much(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -247,11 +247,11 @@ def test_archives_that_claim_much(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     with zipfile.ZipFile(tmp_path / "bomb.npz", "w") as archive:
         archive.writestr("X.npy", (header % 10**12).ljust(127) + b"\n" + bytes(100))
     with pytest.raises(DataError, match=r"bomb\.npz"):
-        read_corpus(tmp_path / "bomb.npz")
+        pgbn.Corpus.read(tmp_path / "bomb.npz")
     np.savez_compressed(tmp_path / "zeros.npz", X=np.zeros((100, 1000)))
     monkeypatch.setattr("pgbn.storage.read_limits.memory", lambda: 10**6)
     with pytest.raises(DataError, match=r"zeros\.npz: its arrays would need"):
-        read_corpus(tmp_path / "zeros.npz")
+        pgbn.Corpus.read(tmp_path / "zeros.npz")
 
 
 def test_an_archive_that_says_it_is_encrypted_is_rejected_in_words(tmp_path: Path) -> None:
@@ -266,7 +266,7 @@ def test_an_archive_that_says_it_is_encrypted_is_rejected_in_words(tmp_path: Pat
             at = data.find(head, at + 1)
     path.write_bytes(data)
     with pytest.raises(PgbnError, match=r"x\.npz"):
-        read_corpus(path)
+        pgbn.Corpus.read(path)
 
 
 def test_svmlight_counts_from_one_or_says_that_it_does_not(tmp_path: Path) -> None:
@@ -274,7 +274,7 @@ def test_svmlight_counts_from_one_or_says_that_it_does_not(tmp_path: Path) -> No
     path = written(tmp_path / "x.svmlight", "0 1:2 3:1\n1 2:4\n")
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert read_corpus(path).counts.toarray().tolist() == [[2, 0, 1], [0, 4, 0]]
+        assert pgbn.Corpus.read(path).counts.toarray().tolist() == [[2, 0, 1], [0, 4, 0]]
     path.write_text("0 0:2 2:1\n1 1:4\n")
     with pytest.warns(PgbnWarning, match=r"x\.svmlight: it has a column 0, so its columns count"):
-        assert read_corpus(path).counts.toarray().tolist() == [[2, 0, 1], [0, 4, 0]]
+        assert pgbn.Corpus.read(path).counts.toarray().tolist() == [[2, 0, 1], [0, 4, 0]]

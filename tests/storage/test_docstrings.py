@@ -6,12 +6,12 @@ import pytest
 
 pytest.importorskip("typer")
 pytest.importorskip("sklearn")
-from pgbn.docstrings import docstrings
+import pgbn
 from pgbn.errors import DataError
 
 
 def test_docstrings() -> None:
-    found = docstrings()
+    found = pgbn.datasets.load_docstrings()
     assert len(found) > 2000
     assert "singular" in found["numpy.linalg.svd"].lower()
     assert len(set(found.values())) == len(found)
@@ -21,5 +21,7 @@ def test_docstrings() -> None:
 def test_packages_that_are_none() -> None:
     for odd in ("numpy", 3, None, ["no_such_package"], [3], [""], {"a": 1}):
         with pytest.raises(DataError, match="packages"):
-            docstrings(odd)
-    assert docstrings(["keyword"], shortest=10) == docstrings(("keyword",), 10)  # a lone module
+            pgbn.datasets.load_docstrings(odd)
+    assert pgbn.datasets.load_docstrings(["keyword"], shortest=10) == pgbn.datasets.load_docstrings(
+        ("keyword",), 10
+    )  # a lone module

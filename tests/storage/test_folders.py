@@ -21,7 +21,7 @@ from tests.helpers.saved import QUICK, counts, same_networks
 
 def test_trained(tmp_path: Path, trained: pgbn.LayerwiseTraining) -> None:
     words = [f"wörd {v} \u2603" for v in range(70)]
-    pgbn.save(trained, tmp_path / "t", vocabulary=words, labels=range(50), record={"a": [1, None]},
+    pgbn.save(trained, tmp_path / "t", vocabulary=words, names=range(50), record={"a": [1, None]},
               data=counts())  # fmt: skip
     saved = open_saved(tmp_path / "t")
     same_networks(saved.object, trained)
@@ -31,7 +31,7 @@ def test_trained(tmp_path: Path, trained: pgbn.LayerwiseTraining) -> None:
         {"a": [1, None]},
         pgbn.__version__,
     )
-    assert saved.labels == [str(i) for i in range(50)]
+    assert saved.names == [str(i) for i in range(50)]
     assert (saved.data != counts()).nnz == 0
     pgbn.save(trained.deepest, tmp_path / "t")  # in the place of the other
     assert repr(pgbn.load(tmp_path / "t")) == repr(trained.deepest)

@@ -10,9 +10,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import pgbn
 from pgbn.errors import DataError
 from pgbn.storage import read_limits
-from pgbn.storage.corpus import read_corpus
 from pgbn.storage.tables import read_numbers
 
 
@@ -80,10 +80,10 @@ def test_counts(name: str, content: bytes, tmp_path: Path, monkeypatch: pytest.M
     path.write_bytes(gzip.compress(content))
     if name == "ones.npz":
         np.savez_compressed(path, X=np.ones((100, 1000), np.int8))
-    assert read_corpus(path).counts.sum() > 0
+    assert pgbn.Corpus.read(path).counts.sum() > 0
     monkeypatch.setattr("pgbn.storage.read_limits.memory", lambda: 10**6)
     with pytest.raises(DataError, match=rf"{path.name}: its .* would need 0\.0 GB of memory"):
-        read_corpus(path)
+        pgbn.Corpus.read(path)
 
 
 def test_tables_of_numbers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

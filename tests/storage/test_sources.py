@@ -13,7 +13,6 @@ import pytest
 import scipy.sparse as sp
 
 import pgbn
-from pgbn.corpus import read_corpus
 from pgbn.errors import DataError
 from tests.helpers.commands import run
 
@@ -49,7 +48,7 @@ def test_a_packed_file_that_is_damaged_is_named(
     assert run(["corpus", "build", str(packed), "-o", str(corpus)]) == 1
     assert f"{name}: " in capsys.readouterr().err
     packed.write_text("no gzip")
-    for read in (lambda path: pgbn.Corpus.build(path, corpus), read_corpus):
+    for read in (lambda path: pgbn.Corpus.build(path, corpus), pgbn.Corpus.read):
         with pytest.raises(DataError, match=rf"{name}: cannot be read \(Not a gzipped file"):
             read(packed)
 
@@ -61,7 +60,7 @@ def test_a_bad_file_of_terms_is_named(kind: str, mtx: Path, tmp_path: Path) -> N
     path, terms = tmp_path / f"x.{kind}", tmp_path / "terms"
     reads = (
         lambda: pgbn.Corpus.build(path, tmp_path / "corpus", terms=terms),
-        lambda: read_corpus(path, terms=terms),
+        lambda: pgbn.Corpus.read(path, terms=terms),
     )
     for read in reads:
         terms.unlink(missing_ok=True)
@@ -75,7 +74,7 @@ def test_a_bad_file_of_terms_is_named(kind: str, mtx: Path, tmp_path: Path) -> N
 # ---- numbers that would wrap ----------------------------------------------------------------
 
 
-@pytest.mark.parametrize("read", [pgbn.Corpus.build, lambda path, _: read_corpus(path)])
+@pytest.mark.parametrize("read", [pgbn.Corpus.build, lambda path, _: pgbn.Corpus.read(path)])
 def test_more_columns_than_can_be_numbered(read: Any, tmp_path: Path) -> None:
     """Their numbers became negative."""
     path = tmp_path / "x.mtx"
@@ -142,7 +141,10 @@ def test_reals_that_add_up_to_too_much_are_rejected(cells: str, tmp_path: Path) 
     path.write_text(f"{REALS}1 2 2\n{cells}")
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        for read in (lambda: pgbn.Corpus.build(path, tmp_path / "c"), lambda: read_corpus(path)):
+        for read in (
+            lambda: pgbn.Corpus.build(path, tmp_path / "c"),
+            lambda: pgbn.Corpus.read(path),
+        ):
             with pytest.raises(DataError, match=r"x\.mtx: the values add up to 1\.7e308 or more"):
                 read()
 

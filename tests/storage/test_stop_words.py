@@ -6,9 +6,9 @@ import warnings
 
 import pytest
 
-from pgbn.corpus import count_terms
+import pgbn
 from pgbn.errors import DataError
-from pgbn.storage.stop_words import LANGUAGES, TOKEN, stop_words_of
+from pgbn.storage.terms import LANGUAGES, TOKEN, stop_words_of
 
 TEXT = "I don't think we'll go; they've said you're right, it isn't John’s: 'house' don’t"
 
@@ -34,25 +34,27 @@ def test_what_a_term_looks_like(text, terms):
 def test_contractions_leave_no_pieces(pattern):
     with warnings.catch_warnings():
         warnings.simplefilter("error")  # CountVectorizer warns of a list that does not fit
-        found = count_terms({"a": TEXT}, stop_words="english", token_pattern=pattern)
+        found = pgbn.Corpus.from_texts({"a": TEXT}, stop_words="english", token_pattern=pattern)
     expected = ["house", "john", "right", "said", "think"]
     assert found.vocabulary == expected
     assert found.options["stop_words"] == "english"
 
 
 def test_won_and_can_are_words():
-    assert count_terms({"a": "she won a can"}, stop_words="english").vocabulary == ["won"]
+    assert pgbn.Corpus.from_texts({"a": "she won a can"}, stop_words="english").vocabulary == [
+        "won"
+    ]
     assert "won" not in stop_words_of("english", "[a-z]{3,}")
 
 
 def test_a_broken_pattern_is_told_by_its_name():
     with pytest.raises(DataError, match="token_pattern"):
-        count_terms({"a": "b c"}, stop_words="english", token_pattern="(")
+        pgbn.Corpus.from_texts({"a": "b c"}, stop_words="english", token_pattern="(")
 
 
 def test_unknown_languages():
     with pytest.raises(DataError, match=r"stop_words='germn'.* one of arabic, .*, german, "):
-        count_terms({"a": "das Haus"}, stop_words="germn")
+        pgbn.Corpus.from_texts({"a": "das Haus"}, stop_words="germn")
 
 
 def test_languages_go_by_name_or_code():
@@ -68,6 +70,6 @@ def test_other_languages_need_their_package(monkeypatch):
 def test_other_languages():
     package = pytest.importorskip("stop_words", reason="the extra pgbn[languages]")
     assert set(LANGUAGES.split(", ")) <= set(package.AVAILABLE_LANGUAGES)
-    found = count_terms({"a": "ich habe das Haus gesehen"}, stop_words="german")
+    found = pgbn.Corpus.from_texts({"a": "ich habe das Haus gesehen"}, stop_words="german")
     assert found.vocabulary == ["gesehen", "haus"]
     assert "ich" in found.options["stop_words"]

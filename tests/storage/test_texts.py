@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
+import pgbn
 from pgbn import Corpus
 from pgbn.errors import DataError, StorageError
-from pgbn.storage.corpus import read_corpus
 from pgbn.storage.texts import check_columns, read_columns, read_texts
 
 
@@ -23,19 +23,22 @@ def test_which_files_of_a_folder_are_texts(tmp_path: Path) -> None:
     for name in ("a.txt", "table.csv", ".ipynb_checkpoints/a-checkpoint.txt"):
         (tmp_path / name).write_text("one")
     (tmp_path / "b.txt.gz").write_bytes(gzip.compress(b"two"))
-    assert read_corpus(tmp_path).labels == ["a.txt", "b.txt.gz"]
+    assert pgbn.Corpus.read(tmp_path).names == ["a.txt", "b.txt.gz"]
 
 
 def test_a_byte_order_mark_is_no_part_of_the_name(tmp_path: Path) -> None:
     (tmp_path / "bom.csv").write_bytes(b"\xef\xbb\xbftext,id\nhello world,1\nhello there,2\n")
-    assert read_corpus(tmp_path / "bom.csv").texts == ["hello world", "hello there"]
+    assert pgbn.Corpus.read(tmp_path / "bom.csv").texts == ["hello world", "hello there"]
 
 
 def test_a_document_without_a_label_has_its_number(tmp_path: Path) -> None:
     (tmp_path / "rows.jsonl").write_text('{"text": "a", "id": null}\n{"text": "b", "id": "x"}\n')
     (tmp_path / "rows.csv").write_text("text,id\none\ntwo,x\n")
     for name in ("rows.jsonl", "rows.csv"):
-        assert read_corpus(tmp_path / name, label="id", token_pattern=r"\w").labels == ["1", "x"]
+        assert pgbn.Corpus.read(tmp_path / name, name_column="id", token_pattern=r"\w").names == [
+            "1",
+            "x",
+        ]
 
 
 MANY = b"one word\n" * 20_000
@@ -47,7 +50,7 @@ BAD = [
     ("a.txt", "one\n".encode("utf-32"), "it begins like utf-32; give the encoding"),
     ("a.txt", gzip.compress(b"one\n"), r"packed by gzip; let its name end in \.gz"),
     ("a.jsonl.gz", b"not gzip", r"a\.jsonl\.gz: cannot be read"),
-    ("a.jsonl", b'{"txt": "a b", "id": 1}', r"no text 'text'.*mean 'txt'.*--column"),
+    ("a.jsonl", b'{"txt": "a b", "id": 1}', r"no text 'text'.*mean 'txt'.*--text-column"),
     ("a.jsonl", b'{"text": "a b"}\n{oops', "line 2 is not JSON"),
     ("a.jsonl", b'{"text": "a b"}\n{"text": 3}', "line 2 has no text 'text', but a int"),
     ("a.jsonl", b'{"text": "a"}\n[1]\n', "line 2 is a list, not an object"),
@@ -55,8 +58,8 @@ BAD = [
     ("a.jsonl", b'{"text": "a", "ids": "b"}\n' * 2, "no line has a field 'id'.*mean 'ids'"),
     ("a.csv", b"", "no column 'text': its first line names none"),
     ("a.csv", b"text\n\xff\xfe", "not utf-8 at byte.*latin-1"),
-    ("a.csv", b"id,txt\n1,a", r"no column 'text'.*mean 'txt'.* --column, in Python column=\."),
-    ("a.csv", b"name,text\n1,hello", r"no column 'id'.*Known: name, text.*--label"),
+    ("a.csv", b"id,txt\n1,a", r"no column 'text'.*mean 'txt'.* --text-column, in Python text_column=\."),
+    ("a.csv", b"name,text\n1,hello", r"no column 'id'.*Known: name, text.*--name-column"),
     ("a.csv", b"id,text,text\n1,one,two\n", "two columns are called 'text'"),
     ("a.csv", b"id,id,text\n1,2,two\n", "two columns are called 'id'"),
     ("a.csv", b"id,text\n1,good\n2,first part, and the rest\n",
@@ -71,9 +74,12 @@ BAD = [
 @pytest.mark.parametrize(("name", "content", "told"), BAD)
 def test_files_that_are_rejected(name: str, content: bytes, told: str, tmp_path: Path) -> None:
     """Whatever would be lost, or read as something else."""
-    path, options = tmp_path / name, {} if "txt" in name else {"label": "id"}
+    path, options = tmp_path / name, {} if "txt" in name else {"name_column": "id"}
     path.write_bytes(content)
-    for read in (read_corpus, lambda path, **how: Corpus.build(path, tmp_path / "corpus", **how)):
+    for read in (
+        pgbn.Corpus.read,
+        lambda path, **how: Corpus.build(path, tmp_path / "corpus", **how),
+    ):
         with pytest.raises(DataError, match=told) as caught:
             read(path, **options)
         assert str(path) in str(caught.value)
@@ -94,7 +100,7 @@ def test_what_the_system_says_of_a_folder_in_a_folder_is_told(
 
     monkeypatch.setattr(os, "scandir", refuse)
     with pytest.raises(DataError, match=r"Permission denied.*inner"):
-        read_corpus(tmp_path)
+        pgbn.Corpus.read(tmp_path)
 
 
 def test_a_file_that_changes_while_it_is_read_is_told(tmp_path: Path) -> None:
@@ -126,8 +132,8 @@ def test_whole_tables_are_read_as_they_are(separator: str, tmp_path: Path) -> No
     rows = ["id,text,,", '1,"one, and ""two"""', '2,"several\r\n\r\nlines",,', "", "3", '4,"a"b, ,']
     path = tmp_path / ("rows.csv" if separator == "," else "rows.tsv")
     path.write_text("\r\n".join(rows).replace(",", separator), newline="")
-    corpus = read_corpus(path, label="id")
-    assert corpus.labels == ["1", "2", "3", "4"]
+    corpus = pgbn.Corpus.read(path, name_column="id")
+    assert corpus.names == ["1", "2", "3", "4"]
     assert corpus.texts == [f'one{separator} and "two"', "several\r\n\r\nlines", "", "ab"]
 
 
@@ -145,14 +151,16 @@ def test_other_columns(tmp_path: Path, kind: str) -> None:
     lines = "\n".join(json.dumps(row) for row in ROWS).replace("\n", "\n\n", 1)  # one is empty
     table = "text,day,kind\none,2019-03-01,a\ntwo,,\nthree,2020,b\n"
     path.write_text(lines if kind == "jsonl" else table)
-    check_columns(path, kind, {"--date": "day", "--class": "kind"}, "utf-8")
+    check_columns(path, kind, {"--date-column": "day", "--class-column": "kind"}, "utf-8")
     found = read_columns(path, kind, ["day", "kind"], "utf-8")
     assert found == {"day": ["2019-03-01", "", "2020"], "kind": ["a", "", "b"]}
     assert len(found["day"]) == len(list(read_texts(path, kind, "text", None, "utf-8")))
-    with pytest.raises(DataError, match=r"--date days: .* has no column .*: text, day, kind"):
-        check_columns(path, kind, {"--date": "days"}, "utf-8")
-    with pytest.raises(DataError, match=r"--date day: .* \(lines\) has no columns"):
-        check_columns(path, "lines", {"--date": "day"}, "utf-8")
+    with pytest.raises(
+        DataError, match=r"--date-column days: .* has no column .*: text, day, kind"
+    ):
+        check_columns(path, kind, {"--date-column": "days"}, "utf-8")
+    with pytest.raises(DataError, match=r"--date-column day: .* \(lines\) has no columns"):
+        check_columns(path, "lines", {"--date-column": "day"}, "utf-8")
 
 
 def test_other_columns_that_are_rejected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -183,14 +191,14 @@ def test_parquet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pyarrow", ModuleType("pyarrow"))
     monkeypatch.setitem(sys.modules, "pyarrow.parquet", module)
     path.write_bytes(b"PAR1")
-    found = read_corpus(path, label="day")
-    assert (found.labels, found.texts) == (["1", "2", "3"], ["one two", "", "three"])
+    found = pgbn.Corpus.read(path, name_column="day")
+    assert (found.names, found.texts) == (["1", "2", "3"], ["one two", "", "three"])
     assert read_columns(path, "parquet", ["day"], "utf-8") == {"day": ["1", "", ""]}
     with pytest.raises(DataError, match=r"no column 'body'.*Known: day, text"):
-        read_corpus(path, column="body")
+        pgbn.Corpus.read(path, text_column="body")
     rows[2]["text"] = 5
     with pytest.raises(DataError, match="row 3 has no text 'text', but a int"):
-        read_corpus(path)
+        pgbn.Corpus.read(path)
     monkeypatch.setitem(sys.modules, "pyarrow.parquet", None)
     with pytest.raises(DataError, match="Parquet needs pyarrow"):
         Corpus.build(path, tmp_path / "corpus")

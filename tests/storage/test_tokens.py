@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 
 import pgbn
 from pgbn.errors import DataError
-from pgbn.storage.stop_words import TOKEN
-from pgbn.storage.tokens import is_quick, saved_counting
+from pgbn.storage.terms import TOKEN, is_quick, saved_counting
 from tests.helpers.trained import X, model_of
 
 QUICK = [
@@ -115,7 +114,7 @@ def test_a_page_does_without_a_slow_pattern(
     record = {"vectorizer": {"token_pattern": r"(\w+)+x"}}
     columns = {"text": ["w" * 60 + "!"] * X.shape[0]}
     pgbn.save(model_of(), model, vocabulary=[f"w{v}" for v in range(12)], record=record, data=X,
-              labels=[str(n) for n in range(X.shape[0])], columns=columns)  # fmt: skip
+              names=[str(n) for n in range(X.shape[0])], columns=columns)  # fmt: skip
     assert run_command(["report", str(model), "-o", str(page)]) == 0
     assert "may take very long on some texts" in capsys.readouterr().err
     assert page.exists()

@@ -480,6 +480,6 @@ def test_a_vocabulary_may_be_a_dict(tmp_path: Path) -> None:
                      **QUICK | {"burn_in": np.array([2])})  # fmt: skip
     saved = folders.open_saved(tmp_path)
     assert saved.vocabulary == [f"w{v}" for v in range(30)]
-    assert saved.labels == [str(j) for j in range(60)]
+    assert saved.names == [str(j) for j in range(60)]
     assert (saved.data.toarray() == X).all()
     assert saved.record["arguments"]["burn_in"] == 2

@@ -13,7 +13,6 @@ import pytest
 
 import pgbn
 from pgbn import zoo
-from pgbn.corpus import read_corpus
 
 X = np.random.default_rng(0).poisson(0.5, (12, 6))
 NET = zoo.pgbn([3])
@@ -39,7 +38,7 @@ METHODS = WRITERS | {
     "load": pgbn.load,
     "resume": pgbn.resume,
     "open": pgbn.Corpus.open,
-    "read": read_corpus,
+    "read": pgbn.Corpus.read,
     "report": lambda path: MODEL.report(path),
     "picture": lambda path: NET.plot().save(path),
 }

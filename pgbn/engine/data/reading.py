@@ -33,7 +33,7 @@ from pgbn.nodes.rules.registry import find_link
 from pgbn.nodes.rules.types import EvidenceRule
 from pgbn.samplers.executor import ROW_BLOCK, Executor
 from pgbn.storage.archive import Group, register_documents
-from pgbn.storage.blocks import Corpus, FolderCorpus, counts_of
+from pgbn.storage.corpus import Corpus, FolderCorpus, counts_of
 from pgbn.storage.read_limits import check_bytes, memory
 from pgbn.storage.sparse import check_sparse, row_arrays
 

@@ -24,7 +24,7 @@ from pgbn.samplers.executor import executor_of
 from pgbn.samplers.random import mix, stream_key, word_of
 from pgbn.storage import folders
 from pgbn.storage.archive import Files, register_unloadable
-from pgbn.storage.blocks import Corpus
+from pgbn.storage.corpus import Corpus
 from pgbn.storage.runner import Runner, Timing
 from pgbn.storage.stopping import stop_gently
 from pgbn.training.averages import Means, Trace

@@ -1,4 +1,10 @@
-"""A corpus that needs no download: the docstrings of packages that are installed anyway."""
+"""Datasets: texts to try pgbn with, and the table of what can be loaded.
+
+    texts = pgbn.datasets.load_docstrings()
+    corpus = pgbn.Corpus.from_texts(texts, stop_words="english", min_df=5)
+
+`DATASETS` names every dataset, its licence, and the command that installs it.
+"""
 
 from __future__ import annotations
 
@@ -8,19 +14,92 @@ import pkgutil
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
 
 from pgbn.checks import check_integer, listed
 from pgbn.errors import DataError
 
+__all__ = ["DATASETS", "Dataset", "load_docstrings"]
+
 _SKIP = {"blas", "lapack", "tests", "testing", "conftest", "setup", "f2py", "distutils"}
 
 
-def docstrings(packages: Sequence[str] = ("numpy", "scipy"), shortest: int = 200) -> dict[str, str]:
-    """A dict from names such as "scipy.linalg.svd" to docstrings, for the public functions, classes
-    and methods of some packages. Each text occurs once, and has at least ``shortest``
-    characters."""
+@dataclass(frozen=True)
+class Dataset:
+    """A dataset that pgbn can load: what it is, its licence, and the command that installs it.
+
+    Parameters
+    ----------
+    name
+        The name of the dataset; ``pgbn.datasets.load_NAME`` loads it.
+    what
+        The content, in one line.
+    licence
+        The licence of the content.
+    install
+        The command that installs the packages it is read from.
+
+    Examples
+    --------
+    >>> import pgbn
+    >>> print(pgbn.datasets.DATASETS["docstrings"].install)
+    pip install numpy scipy
+    """
+
+    name: str
+    what: str
+    licence: str
+    install: str
+
+
+# A new loader is a function load_NAME here, and its entry in this table.
+DATASETS = {
+    each.name: each
+    for each in (
+        Dataset(
+            "docstrings",
+            "the docstrings of installed packages, by the names of functions and classes",
+            "that of each package; BSD-3-Clause for numpy and scipy",
+            "pip install numpy scipy",
+        ),
+    )
+}
+
+
+def load_docstrings(
+    packages: Sequence[str] = ("numpy", "scipy"), shortest: int = 200
+) -> dict[str, str]:
+    """Load the docstrings of packages: a corpus that needs no download.
+
+    Public functions, classes and methods are read. Each text occurs once.
+
+    Parameters
+    ----------
+    packages
+        The names of installed packages.
+    shortest
+        The least number of characters of a docstring.
+
+    Returns
+    -------
+    dict
+        The docstrings by names such as "scipy.linalg.svd".
+
+    Raises
+    ------
+    pgbn.DataError
+        If a package is not installed.
+
+    Examples
+    --------
+    >>> import pgbn
+    >>> texts = pgbn.datasets.load_docstrings(["keyword"], shortest=10)
+    >>> list(texts)
+    ['keyword.iskeyword']
+    >>> corpus = pgbn.Corpus.from_texts(texts)
+    """
     packages = listed("packages", packages, 'give a list of names, such as ("numpy", "scipy")')
     shortest = check_integer("shortest", shortest, 0)
     found: dict[str, str] = {}
@@ -42,7 +121,9 @@ def _modules(package: str) -> Iterator[ModuleType]:
     try:
         root = importlib.import_module(package)
     except (ImportError, AttributeError, TypeError, ValueError):
-        raise DataError(f"packages: {package!r:.60} is not an installed package") from None
+        raise DataError(
+            f"packages: {package!r:.60} is not an installed package; install it, or omit it"
+        ) from None
     yield root
     found = pkgutil.iter_modules(getattr(root, "__path__", ()), package + ".")
     for info in sorted(found, key=lambda info: info.name):
