@@ -19,15 +19,19 @@ from scipy import sparse
 
 from benchmarks.networks import Sweeper, least, machine, measure, save
 from pgbn.samplers.executor import Threads
-from pgbn.samplers.first_layer.blocked import split_all_cells
 from pgbn.samplers.first_layer.collapsed import (
     Labelling,
     allocate_collapsed,
     smoothing_of,
     word_topics,
 )
-from pgbn.samplers.first_layer.loadings import draw_loadings
-from pgbn.samplers.first_layer.partial import allocate_shared, weigh_words, word_weights
+from pgbn.samplers.first_layer.given_topics import (
+    allocate_shared,
+    split_all_cells,
+    weigh_words,
+    word_weights,
+)
+from pgbn.samplers.first_layer.loadings import draw_loadings, empty_loadings
 from pgbn.samplers.first_layer.tokens import (
     RowPriors,
     count_rows,
@@ -35,7 +39,6 @@ from pgbn.samplers.first_layer.tokens import (
     expand,
     word_order,
 )
-from pgbn.samplers.first_layer.value_lists import empty_loadings
 from pgbn.samplers.random import stream_key
 from pgbn.samplers.thinning import SparseCounts
 

@@ -28,8 +28,7 @@ from pgbn.nodes.base import Node, Observed, draw_node
 from pgbn.nodes.rules.registry import drawn_counts, find_link, is_own, whole_counts
 from pgbn.nodes.rules.types import QUADRATIC, Evidence
 from pgbn.samplers import vectorised
-from pgbn.samplers.content import ContentKeyed
-from pgbn.samplers.random import Stream, stream_key
+from pgbn.samplers.random import ContentKeyed, Stream, stream_key
 
 Run = Callable[[int], None]
 

@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 from pgbn.checks import check_integer, check_names, check_seed, is_finite_number, numbers
 from pgbn.errors import DataError
 from pgbn.samplers import Stream, vectorised
-from pgbn.samplers.elementwise import exp_of, expm1_of, log_of, matrix_product
+from pgbn.samplers.contract import matrix_product
+from pgbn.samplers.elementary import exp_of, expm1_of, log_of
 from pgbn.samplers.random import stream_key, word_of
 from pgbn.storage.read_limits import check_bytes
 from pgbn.training.trained import TrainedNetwork, trained_network

@@ -13,7 +13,7 @@ from pgbn.nodes.expression import Slot
 from pgbn.nodes.rules.registry import draw_rule, evidence_rule, kernel_rule
 from pgbn.nodes.rules.types import QUADRATIC, Evidence
 from pgbn.samplers import vectorised
-from pgbn.samplers.elementwise import exp_of, log1p_of, log_of
+from pgbn.samplers.elementary import exp_of, log1p_of, log_of
 from pgbn.samplers.linear_regression import binary_field
 from pgbn.samplers.random import Stream
 

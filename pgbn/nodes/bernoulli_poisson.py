@@ -11,7 +11,7 @@ from pgbn.nodes.base import Array, Node, Observed
 from pgbn.nodes.expression import Slot
 from pgbn.nodes.rules.registry import evidence_rule, find_link, link_rule
 from pgbn.samplers import vectorised
-from pgbn.samplers.elementwise import expm1_of, log_of
+from pgbn.samplers.elementary import expm1_of, log_of
 from pgbn.samplers.random import Stream
 
 

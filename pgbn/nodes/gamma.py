@@ -13,7 +13,7 @@ from pgbn.nodes.base import Array, Latent, check_positive
 from pgbn.nodes.expression import Slot
 from pgbn.nodes.rules.registry import draw_rule, evidence_rule
 from pgbn.samplers import vectorised
-from pgbn.samplers.elementwise import log1p_ratio
+from pgbn.samplers.elementary import log1p_ratio
 from pgbn.samplers.random import Stream
 
 _TINY = float(np.finfo(np.float64).tiny)  # kernels draw it if a shape underflowed to 0

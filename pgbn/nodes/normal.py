@@ -13,7 +13,7 @@ from pgbn.nodes.expression import Slot
 from pgbn.nodes.rules.registry import evidence_rule, kernel_rule
 from pgbn.nodes.rules.types import QUADRATIC
 from pgbn.samplers import vectorised
-from pgbn.samplers.elementwise import log_of
+from pgbn.samplers.elementary import log_of
 from pgbn.samplers.linear_regression import joint_normal
 from pgbn.samplers.random import Stream
 

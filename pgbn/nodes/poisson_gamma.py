@@ -14,8 +14,7 @@ from pgbn.nodes.base import Array, Latent, Observed, check_positive
 from pgbn.nodes.expression import Constant, Expression, Slot
 from pgbn.nodes.rules.registry import evidence_rule, kernel_rule, link_rule
 from pgbn.samplers import vectorised
-from pgbn.samplers.elementary import LN_2
-from pgbn.samplers.elementwise import exp_of, log1p_of, log_of
+from pgbn.samplers.elementary import LN_2, exp_of, log1p_of, log_of
 from pgbn.samplers.random import Stream
 
 

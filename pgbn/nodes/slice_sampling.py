@@ -24,7 +24,7 @@ import numpy as np
 from pgbn.nodes.base import Array, Latent
 from pgbn.nodes.rules.registry import kernel_rule
 from pgbn.samplers import vectorised
-from pgbn.samplers.elementwise import exp_of, log1p_of, log_of
+from pgbn.samplers.elementary import exp_of, log1p_of, log_of
 from pgbn.samplers.random import Stream
 
 WIDTH, MOST = 1.0, 64  # w and m

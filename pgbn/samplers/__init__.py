@@ -8,6 +8,6 @@ A scalar kernel, such as `pgbn.samplers.variates.crt.draw_crt`, takes a stream o
 from pgbn.samplers import vectorised
 from pgbn.samplers.executor import Executor, Threads
 from pgbn.samplers.random import Stream
-from pgbn.samplers.sharing import share_out
+from pgbn.samplers.thinning import share_out
 
 __all__ = ["Executor", "Stream", "Threads", "share_out", "vectorised"]

@@ -15,8 +15,9 @@ import math
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from pgbn.samplers.compiled import njit
+from pgbn.samplers.compiled import keep, njit, uncounted
 from pgbn.samplers.lanes import (
     LANES,
     add_product,
@@ -29,7 +30,6 @@ from pgbn.samplers.lanes import (
     store_lanes,
     zeros,
 )
-from pgbn.samplers.uncounted import keep, uncounted
 
 BLOCK = 32  # rows that pass over a tile together
 NEGLIGIBLE = 2.0**-53
@@ -167,3 +167,13 @@ def contract(_key, start, stop, a, b, out, kind):
         _copy(work, rows, np.uint64(row), np.uint64(columns), out)
         row += rows
     keep(room)
+
+
+def matrix_product(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Σ_k a[i, k] b[k, j], non-negative numbers, in a fixed order."""
+    rows = len(a)
+    out = np.empty((1, rows, b.shape[1]))
+    left = np.ascontiguousarray(a, np.float64)[None]
+    right = np.ascontiguousarray(b.T, np.float64)[None]
+    contract(0, 0, rows, left, right, out, np.float64)
+    return np.asarray(out[0])

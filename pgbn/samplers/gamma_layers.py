@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pgbn.samplers.compiled import njit
+from pgbn.samplers.compiled import keep, njit, uncounted
 from pgbn.samplers.contract import BLOCK, NEGLIGIBLE, contract_rows, contraction, load_matrix
 from pgbn.samplers.lanes import (
     ROOM,
@@ -26,7 +26,6 @@ from pgbn.samplers.lanes import (
     weigh,
 )
 from pgbn.samplers.random import new_rng, restart
-from pgbn.samplers.uncounted import keep, uncounted
 from pgbn.samplers.variates.crt import draw_crt
 from pgbn.samplers.variates.gamma import HUGE, TINY, fill_rows, workspace
 from pgbn.samplers.variates.multinomial import draw_multinomial

@@ -14,7 +14,7 @@ from pgbn.samplers.compiled import njit
 from pgbn.samplers.elementary import exp
 from pgbn.samplers.executor import SERIAL, Executor
 from pgbn.samplers.random import Stream, new_rng, normal, restart, uniform
-from pgbn.samplers.rows import PARALLEL
+from pgbn.samplers.row_kernels import PARALLEL
 
 Array = NDArray[np.float64]
 

@@ -8,9 +8,9 @@ what to inline. Results stay bit-identical: neither way reorders floating-point 
 
 The function itself can still be called from Python; it is then compiled as usual, as a kernel.
 
-Only `pgbn.samplers.compiled` and `uncounted` import this module, when a kernel is first used. The
-kernel of `pgbn.samplers.probe` reaches all of it before any other kernel does. If that fails,
-nothing of this module is used.
+Only `pgbn.samplers.compiled` and `pgbn.samplers.random` import this module, when a kernel is first
+used. The kernel of `pgbn.samplers.probe` reaches all of it before any other kernel does. If that
+fails, nothing of this module is used.
 """
 
 from __future__ import annotations

@@ -5,9 +5,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pgbn.samplers.compiled import njit
+from pgbn.samplers.compiled import keep, njit, uncounted
 from pgbn.samplers.random import new_rng
-from pgbn.samplers.uncounted import keep, uncounted
 
 
 class _Inner(NamedTuple):

@@ -1,29 +1,148 @@
 """Kernels of the vectorised draws: one row after another, each from its own stream.
 
 ``kernel(key, start, stop, *operands, out)`` fills the rows from ``start`` to ``stop`` of ``out``.
-Most of them draw entry by entry, and are one loop around a function (rng, *operands) → number.
+Operands are broadcast: each axis has size 1 or that of ``out``. `operand` makes them such arrays,
+and `run` calls a kernel.
 """
 
 import math
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
-from pgbn.samplers.compiled import njit
+from pgbn.samplers.compiled import keep, njit, uncounted
 from pgbn.samplers.elementary import exp
-from pgbn.samplers.random import exponential, new_rng, normal, restart, uniform
-from pgbn.samplers.rows import row_of
-from pgbn.samplers.uncounted import keep, uncounted
+from pgbn.samplers.executor import ROW_BLOCK
+from pgbn.samplers.random import Stream, exponential, new_rng, normal, restart, uniform
 from pgbn.samplers.variates.crt import draw_crt
 from pgbn.samplers.variates.dirichlet import draw_log_beta_odds, draw_neg_log_beta
 from pgbn.samplers.variates.gamma import HUGE, TINY, draw_log_gamma, fill_rows, workspace
 from pgbn.samplers.variates.gig import draw_bessel, draw_gig
-from pgbn.samplers.variates.multinomial import draw_binomial
+from pgbn.samplers.variates.log_normal import draw_log_rate
+from pgbn.samplers.variates.multinomial import draw_binomial, draw_categorical, draw_multinomial
 from pgbn.samplers.variates.poisson import (
     draw_hidden_count,
     draw_poisson,
     draw_truncated_poisson,
 )
 from pgbn.samplers.variates.polya_gamma import draw_polya_gamma
+
+REAL = np.dtype(np.float64)
+COUNT = np.dtype(np.int64)
+PARALLEL = 20_000  # elements; below it, threads cost more than they save
+_DRAWS = 8_000  # draws from which on threads pay, which take longer than other elements
+
+
+def folded(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """A shape as kernels see it, with 4 axes: those between the first and the last two are one."""
+    return (shape[0], math.prod(shape[1:-2]), *shape[-2:]) if len(shape) > 4 else shape
+
+
+def _fold(value: ArrayLike, dtype: np.dtype, shape: tuple[int, ...]) -> NDArray:
+    """An operand of a draw of more than 4 axes, with the axes folded as those of the draw."""
+    array = np.asarray(value, dtype)
+    array = array.reshape((1,) * (len(shape) - array.ndim) + array.shape)
+    middle = array.shape[1:-2]
+    if any(size != 1 for size in middle) and middle != shape[1:-2]:
+        array = np.broadcast_to(array, (array.shape[0], *shape[1:-2], *array.shape[-2:]))
+    return array.reshape(folded(array.shape))
+
+
+def operand(value: ArrayLike, dtype: np.dtype, shape: tuple[int, ...]) -> NDArray:
+    """``value`` as an array of 4 dimensions that a kernel accepts and broadcasts to ``shape``."""
+    if len(shape) > 4:
+        value, shape = _fold(value, dtype, shape), folded(shape)
+    if type(value) is not np.ndarray or value.dtype is not dtype or value.ndim != 4:
+        array = np.asarray(value, dtype)
+        if array.ndim < 4:
+            array = array.reshape((1,) * (4 - array.ndim) + array.shape)
+    else:
+        array = value
+    if not array.flags.carray:  # strided or read-only: numba would compile the kernel again
+        array = array.copy()
+    if array.shape != shape and not _broadcasts(array.shape, shape):
+        raise ValueError(
+            f"an operand of shape {array.shape} does not broadcast to the shape {shape} of the "
+            "draw: each axis must have size 1 or that of the draw"
+        )
+    return array
+
+
+def _broadcasts(sizes: tuple[int, ...], shape: tuple[int, ...]) -> bool:
+    # Written out: a loop would take a third of the time of a small draw.
+    if len(sizes) != 4:
+        return False
+    a, b, c, d = sizes
+    return (
+        (a == 1 or a == shape[0])
+        and (b == 1 or b == shape[1])
+        and (c == 1 or c == shape[2])
+        and (d == 1 or d == shape[3])
+    )
+
+
+def blank(stream: Stream, dtype: np.dtype = REAL) -> NDArray:
+    """An uninitialised array for a draw, in the memory that the executor has for rows."""
+    return stream.executor.empty(stream.shape, dtype)
+
+
+def run(kernel: Callable[..., Any], stream: Stream, out: NDArray, *operands: NDArray) -> NDArray:
+    """Fill ``out`` (of ``stream.shape``) by ``kernel(key, start, stop, *operands, out)``."""
+    flat = out if out.ndim == 4 else out.reshape(folded(out.shape))
+    executor, given, in_blocks = stream.executor, operands, False
+    if flat.shape[1] == flat.shape[2] == 1 and flat.shape[3] > 1:
+        executor = executor.by_blocks(ROW_BLOCK)
+        if flat.shape[3] > ROW_BLOCK or executor.first:  # a part of a long line
+            flat, given, in_blocks = _in_blocks(out), tuple(map(_in_blocks, operands)), True
+    replicates, first, second, third = flat.shape
+    rows = replicates * first * second
+    apart = executor.memory is not None
+    if (apart or executor.workers > 1) and rows * third >= (PARALLEL if apart else _DRAWS):
+        executor.rows(kernel, rows, stream.key, *given, flat)
+    elif rows * third:
+        kernel(executor.row_key(stream.key, rows), 0, rows, *given, flat)
+    if in_blocks:
+        out[...] = flat.reshape(*out.shape[:-1], -1)[..., : out.shape[-1]]
+    return out
+
+
+def _in_blocks(line: NDArray) -> NDArray:
+    """One long line as rows of `ROW_BLOCK`, the last one filled up with its last number, so that
+    it is drawn in parts as other rows are."""
+    size = line.shape[-1]
+    if size == 1:
+        return line
+    full = np.empty((line.shape[0], -(-size // ROW_BLOCK) * ROW_BLOCK), line.dtype)
+    full[:, :size] = line.reshape(-1, size)
+    full[:, size:] = full[:, size - 1 : size]
+    return full.reshape(line.shape[0], 1, -1, ROW_BLOCK)
+
+
+@njit(cache=True, nogil=True, forceinline=True)
+def row_of(array, row, out):
+    """The part of a broadcast operand for row ``row`` of ``out``: a vector of size d3 or 1."""
+    _, first, second, _ = out.shape
+    k = row % second
+    row //= second
+    j = row % first
+    i = row // first
+    # An index beyond an axis of size 1 is its only one.
+    return array[min(i, array.shape[0] - 1), min(j, array.shape[1] - 1), min(k, array.shape[2] - 1)]
+
+
+@njit(cache=True, nogil=True)
+def entry(array, i, j, k, m):
+    """Element (i, j, k, m) of a broadcast operand."""
+    last = array.shape
+    return array[min(i, last[0] - 1), min(j, last[1] - 1), min(k, last[2] - 1), min(m, last[3] - 1)]
+
+
+# ---- draws of one number -----------------------------------------------------------------------
+#
+# Each kernel is one loop around a function (rng, *operands) → number.
+
 
 _LOG_LIMIT = 300.0 * math.log(10.0)
 
@@ -150,3 +269,103 @@ def gamma_rows(key, start, stop, shape, rate, out):
                 value = min(max(line[i] * (1.0 / c[i]), TINY), HUGE)
                 line[i] = value if shapes[i] > 0.0 else shapes[i]
     keep(room)
+
+
+@njit(cache=True, nogil=True)
+def log_rate_rows(key, start, stop, mean, precision, count, exposure, out):
+    """ln λ, row by row."""
+    rng = new_rng()
+    for row in range(start, stop):
+        restart(rng, key, row)
+        a, b = row_of(mean, row, out), row_of(precision, row, out)
+        n, q, x = row_of(count, row, out), row_of(exposure, row, out), row_of(out, row, out)
+        for i in range(x.size):
+            x[i] = draw_log_rate(
+                rng, a[min(i, a.size - 1)], b[min(i, b.size - 1)], n[min(i, n.size - 1)],
+                q[min(i, q.size - 1)],
+            )  # fmt: skip
+
+
+# ---- lines along an axis ------------------------------------------------------------------------
+
+
+@njit(cache=True, nogil=True)
+def softmax_lines(key, start, stop, array):
+    """x_i = exp(l_i - max l) / sum_h exp(l_h - max l), in place, on the lines start..stop.
+
+    With l_i = ln Gam(a_i) this is Dir(a) however small the a_i: the largest l always survives.
+    Line b * after + c of an array (before, size, after) is array[b, :, c]. A line of -inf only
+    becomes uniform. The key is not used: the signature is that of the row kernels.
+    """
+    _, size, after = array.shape
+    top = np.empty(after)
+    total = np.empty(after)
+    line = start
+    while line < stop:
+        before = line // after
+        low = line - before * after
+        high = min(after, low + stop - line)
+        # Neighbouring lines together, so that memory is read in order.
+        top[low:high] = -math.inf
+        total[low:high] = 0.0
+        for i in range(size):
+            for c in range(low, high):
+                top[c] = max(top[c], array[before, i, c])
+        for i in range(size):
+            for c in range(low, high):
+                value = array[before, i, c]
+                # Equal to the top first: -inf minus -inf is not a number.
+                value = 1.0 if value == top[c] else exp(value - top[c])
+                array[before, i, c] = value
+                total[c] += value
+        for i in range(size):
+            for c in range(low, high):
+                array[before, i, c] /= total[c]
+        line += high - low
+
+
+@njit(cache=True, nogil=True, forceinline=True)
+def _first_cell(line, axis, shape):
+    """The place (i, j, k, m) where a line along ``axis`` of an array begins."""
+    _, first, second, third = shape
+    first = 1 if axis == 1 else first
+    second = 1 if axis == 2 else second
+    third = 1 if axis == 3 else third
+    rest = line // third
+    return rest // (second * first), rest // second % first, rest % second, line % third
+
+
+@njit(cache=True, nogil=True, forceinline=True)
+def _read_line(array, i, j, k, m, axis, out):
+    """The entries of a broadcast operand along ``axis``, from a place on."""
+    for t in range(out.size):
+        out[t] = entry(array, i, j + t * (axis == 1), k + t * (axis == 2), m + t * (axis == 3))
+
+
+@njit(cache=True, nogil=True)
+def multinomial_lines(key, start, stop, n, probability, axis, out):
+    """`draw_multinomial` on the lines start..stop along ``axis``, each with a stream of its own."""
+    size, rng = out.shape[axis], new_rng()
+    weights, parts = np.empty(size), np.empty(size, np.int64)
+    for line in range(start, stop):
+        restart(rng, key, line)
+        i, j, k, m = _first_cell(line, axis, out.shape)
+        _read_line(probability, i, j, k, m, axis, weights)
+        parts[:] = 0
+        draw_multinomial(rng, entry(n, i, j, k, m), weights, parts)
+        for t in range(size):
+            out[i, j + t * (axis == 1), k + t * (axis == 2), m + t * (axis == 3)] = parts[t]
+
+
+@njit(cache=True, nogil=True)
+def categorical_lines(key, start, stop, logs, axis, out):
+    """`draw_categorical` on the lines start..stop along ``axis``, as zeros with a single one."""
+    size, rng = out.shape[axis], new_rng()
+    own = np.empty(size)
+    for line in range(start, stop):
+        restart(rng, key, line)
+        i, j, k, m = _first_cell(line, axis, out.shape)
+        _read_line(logs, i, j, k, m, axis, own)
+        chosen = draw_categorical(rng, own)
+        for t in range(size):
+            out[i, j + t * (axis == 1), k + t * (axis == 2), m + t * (axis == 3)] = t == chosen

@@ -15,31 +15,37 @@ from typing import Any, TypeVar, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pgbn.samplers.elementwise import exp_of
+from pgbn.samplers.elementary import exp_of
 from pgbn.samplers.executor import SERIAL
 from pgbn.samplers.random import Stream
 from pgbn.samplers.row_kernels import (
+    COUNT,
+    PARALLEL,
+    REAL,
     bernoulli_rows,
     bessel_rows,
     beta_odds_rows,
     binomial_rows,
+    blank,
+    categorical_lines,
     crt_rows,
     exponential_rows,
     gamma_rows,
     gig_rows,
     hidden_count_rows,
     log_gamma_rows,
+    log_rate_rows,
+    multinomial_lines,
     neg_log_beta_rows,
     normal_rows,
+    operand,
     poisson_rows,
     polya_gamma_rows,
+    run,
+    softmax_lines,
     truncated_poisson_rows,
     uniform_rows,
 )
-from pgbn.samplers.rows import COUNT, PARALLEL, REAL, blank, operand, run
-from pgbn.samplers.variates.dirichlet import softmax_lines
-from pgbn.samplers.variates.log_normal import log_rate_rows
-from pgbn.samplers.variates.multinomial import categorical_lines, multinomial_lines
 
 __all__ = [
     "bernoulli",

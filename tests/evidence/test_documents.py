@@ -13,10 +13,8 @@ import pytest
 from numpy.typing import NDArray
 
 from pgbn.samplers.documents import sweeps
-from pgbn.samplers.documents.first_layer import CountLaw, count_law
-from pgbn.samplers.documents.scratch import Documents, GivenNetwork, scratch_for
-from pgbn.samplers.documents.units import list_units
-from pgbn.samplers.documents.upper_layers import pack_layers
+from pgbn.samplers.documents.sweeps import CountLaw, Documents, GivenNetwork, count_law, scratch_for
+from pgbn.samplers.documents.units import list_units, pack_layers
 from pgbn.samplers.random import restart
 
 Array = NDArray[Any]

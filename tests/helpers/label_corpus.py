@@ -14,7 +14,7 @@ from pgbn.samplers.first_layer.collapsed import (
     smoothing_of,
     word_topics,
 )
-from pgbn.samplers.first_layer.partial import (
+from pgbn.samplers.first_layer.given_topics import (
     allocate_partial,
     allocate_shared,
     weigh_words,

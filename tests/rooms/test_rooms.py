@@ -89,7 +89,7 @@ def test_rooms_have_an_order():
 @pytest.mark.parametrize(
     ("file", "source", "wrong"),
     [
-        ("samplers/rows.py", "import pgbn.nodes", True),
+        ("samplers/random.py", "import pgbn.nodes", True),
         ("nodes/gamma.py", "def f():\n    from pgbn import engine", True),
         ("nodes/gamma.py", "if TYPE_CHECKING:\n    from pgbn.engine.run.chain import Chain", True),
         ("explain/model.py", "from pgbn.samplers.random import Stream", True),

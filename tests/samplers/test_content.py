@@ -8,9 +8,8 @@ from scipy import stats
 
 import pgbn
 from pgbn.samplers import vectorised
-from pgbn.samplers.content import ContentKeyed, ShardRows
 from pgbn.samplers.executor import ROW_BLOCK, SERIAL, Threads
-from pgbn.samplers.random import RowKeys, Stream
+from pgbn.samplers.random import ContentKeyed, RowKeys, ShardRows, Stream
 
 HASHES = np.array([11, 22, 33, 22], np.uint64)
 

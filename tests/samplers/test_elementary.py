@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 from pgbn.samplers import elementary
-from pgbn.samplers.elementwise import (
+from pgbn.samplers.contract import matrix_product
+from pgbn.samplers.elementary import (
     exp_of,
     expm1_of,
     log1p_of,
     log1p_ratio,
     log_of,
-    matrix_product,
 )
 
 DIGITS = Context(prec=40)

@@ -6,8 +6,8 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
+from pgbn.samplers.compiled import keep, uncounted
 from pgbn.samplers.random import new_rng
-from pgbn.samplers.uncounted import keep, uncounted
 
 
 class Inner(NamedTuple):

@@ -34,20 +34,19 @@ from pgbn.network.sumproduct import (
 from pgbn.network.terms import Factor, Term
 from pgbn.network.wiring import Wiring
 from pgbn.nodes.base import Node
-from pgbn.samplers.content import ContentKeyed, ShardRows
 from pgbn.samplers.contract import contract
 from pgbn.samplers.executor import SERIAL, Executor
 from pgbn.samplers.lanes import sum_rows
 from pgbn.samplers.linear_regression import signed_rows
-from pgbn.samplers.random import Stream, stream_key
-from pgbn.samplers.rows import PARALLEL
-from pgbn.samplers.sharing import share_out
+from pgbn.samplers.random import ContentKeyed, ShardRows, Stream, stream_key
+from pgbn.samplers.row_kernels import PARALLEL
 from pgbn.samplers.thinning import (
     Factors,
     SparseCounts,
     SparseWeights,
     cell_rates,
     column_rates,
+    share_out,
     sum_weighted,
     thin_cells,
     thin_dense,

@@ -21,8 +21,7 @@ from pgbn.network.terms import Term
 from pgbn.network.wiring import Wiring
 from pgbn.nodes.rules.registry import find_link
 from pgbn.samplers.executor import Executor
-from pgbn.samplers.first_layer.extra_terms import PseudoTopics
-from pgbn.samplers.first_layer.tokens import RowPriors
+from pgbn.samplers.first_layer.tokens import PseudoTopics, RowPriors
 from pgbn.samplers.random import stream_key
 from pgbn.storage.read_limits import check_bytes
 

@@ -17,7 +17,6 @@ from pgbn.errors import DataError
 from pgbn.network.steps import Step
 from pgbn.network.wiring import Wiring
 from pgbn.samplers.contract import contract
-from pgbn.samplers.first_layer.blocked import draw_labels
 from pgbn.samplers.first_layer.collapsed import (
     Labelling,
     allocate_collapsed,
@@ -26,18 +25,18 @@ from pgbn.samplers.first_layer.collapsed import (
     smoothing_of,
     word_topics,
 )
-from pgbn.samplers.first_layer.extra_terms import count_pseudo
-from pgbn.samplers.first_layer.loadings import draw_phi
+from pgbn.samplers.first_layer.given_topics import draw_labels
+from pgbn.samplers.first_layer.loadings import draw_phi, loadings_of
 from pgbn.samplers.first_layer.tokens import (
     RowPriors,
     WordOrder,
     add_words,
+    count_pseudo,
     count_rows,
     count_words,
     expand,
     word_order,
 )
-from pgbn.samplers.first_layer.value_lists import loadings_of
 
 TOKEN_BYTES = 20  # of a token that has a label of its own: its word, label and place
 _MANY, _FEW = 10**7, 4  # tokens that are not sorted by words as well, and threads that read them

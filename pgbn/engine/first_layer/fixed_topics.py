@@ -18,24 +18,26 @@ from pgbn.engine.steps.gamma_layers import find_mix
 from pgbn.network.steps import Step
 from pgbn.network.wiring import Wiring
 from pgbn.nodes.bernoulli_poisson import draws_ones
-from pgbn.samplers.content import ContentKeyed
 from pgbn.samplers.contract import contract
-from pgbn.samplers.first_layer.blocked import cell_sums, padded_topics, split_all_cells
-from pgbn.samplers.first_layer.loadings import draw_loadings
-from pgbn.samplers.first_layer.partial import (
+from pgbn.samplers.first_layer.given_topics import (
     WordWeights,
     allocate_partial,
     allocate_shared,
+    cell_sums,
+    padded_topics,
+    split_all_cells,
     weigh_words,
     word_weights,
 )
-from pgbn.samplers.first_layer.tokens import RowPriors
-from pgbn.samplers.first_layer.value_lists import (
+from pgbn.samplers.first_layer.loadings import (
     Loadings,
+    draw_loadings,
     empty_loadings,
     loadings_of,
     rebuild_loadings,
 )
+from pgbn.samplers.first_layer.tokens import RowPriors
+from pgbn.samplers.random import ContentKeyed
 from pgbn.samplers.thinning import SparseCounts
 
 

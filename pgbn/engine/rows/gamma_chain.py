@@ -33,10 +33,18 @@ from pgbn.nodes.gamma import Gamma
 from pgbn.nodes.poisson import Poisson
 from pgbn.nodes.poisson_gamma import PoissonGamma
 from pgbn.nodes.rules.registry import find_link
-from pgbn.samplers.documents.first_layer import count_law, most_labels
-from pgbn.samplers.documents.scratch import Documents, GivenNetwork, Sweeps
-from pgbn.samplers.documents.sweeps import Moments, hash_documents, infer_documents, project_terms
-from pgbn.samplers.documents.upper_layers import pack_layers
+from pgbn.samplers.documents.sweeps import (
+    Documents,
+    GivenNetwork,
+    Moments,
+    Sweeps,
+    count_law,
+    hash_documents,
+    infer_documents,
+    most_labels,
+    project_terms,
+)
+from pgbn.samplers.documents.units import pack_layers
 from pgbn.samplers.executor import Executor, Threads
 from pgbn.samplers.random import stream_key, word_of
 from pgbn.samplers.worker_pool import WorkerPool

@@ -3,7 +3,7 @@
     p(nodes with the plate | data of a row, nodes without it)
 
 by Gibbs sampling with the nodes without the plate given. Rows are independent given these, and each
-draws from streams of its own data (`pgbn.samplers.content`). The result for a row is bit-identical
+draws from streams of its own data (`pgbn.samplers.random`). The result for a row is bit-identical
 alone, in any batch, in any order, on any number of threads.
 """
 

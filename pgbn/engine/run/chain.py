@@ -42,9 +42,8 @@ from pgbn.network.schedule import Schedule
 from pgbn.network.steps import Step
 from pgbn.nodes.base import Latent, Observed
 from pgbn.nodes.rules.registry import find_link
-from pgbn.samplers.content import ContentKeyed
 from pgbn.samplers.executor import Executor, executor_of
-from pgbn.samplers.random import stream_key, word_of
+from pgbn.samplers.random import ContentKeyed, stream_key, word_of
 from pgbn.storage.stopping import stop_gently
 
 if TYPE_CHECKING:

@@ -28,9 +28,9 @@ from pgbn.engine.run.state import as_stored, sampler_path
 from pgbn.network.network import Network
 from pgbn.network.steps import Step
 from pgbn.network.terms import Factor
-from pgbn.samplers.content import ShardRows
 from pgbn.samplers.executor import ROW_BLOCK, Threads
-from pgbn.samplers.first_layer.value_lists import Loadings
+from pgbn.samplers.first_layer.loadings import Loadings
+from pgbn.samplers.random import ShardRows
 from pgbn.storage.archive import Group
 from pgbn.storage.arrays import WrittenPart, write_part
 from pgbn.storage.sparse import compact

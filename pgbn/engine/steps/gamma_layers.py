@@ -24,7 +24,7 @@ from pgbn.samplers.contract import BLOCK
 from pgbn.samplers.executor import SERIAL
 from pgbn.samplers.gamma_layers import count_tables, draw_layer, draw_top, share_tables
 from pgbn.samplers.lanes import LANES
-from pgbn.samplers.rows import PARALLEL
+from pgbn.samplers.row_kernels import PARALLEL
 
 if TYPE_CHECKING:
     from pgbn.network.wiring import Wiring

@@ -21,10 +21,9 @@ from pgbn.engine.data.cells import Cells, CoordinateCells
 from pgbn.engine.plan import DataCounts, LatentCounts, Run, maker
 from pgbn.network.terms import Factor, Term
 from pgbn.nodes.rules.registry import find_link
-from pgbn.samplers.content import ContentKeyed
-from pgbn.samplers.first_layer.blocked import split_all_cells
-from pgbn.samplers.first_layer.value_lists import loadings_of
-from pgbn.samplers.random import stream_key
+from pgbn.samplers.first_layer.given_topics import split_all_cells
+from pgbn.samplers.first_layer.loadings import loadings_of
+from pgbn.samplers.random import ContentKeyed, stream_key
 from pgbn.samplers.thinning import SparseCounts
 
 if TYPE_CHECKING:

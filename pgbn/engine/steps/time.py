@@ -39,7 +39,7 @@ from pgbn.nodes.categorical import choices
 from pgbn.nodes.rules.registry import checked_rule, drawn_counts, is_own
 from pgbn.nodes.rules.types import Evidence, EvidenceRule
 from pgbn.samplers import vectorised
-from pgbn.samplers.elementwise import exp_of
+from pgbn.samplers.elementary import exp_of
 from pgbn.samplers.random import Stream, stream_key
 
 Array = NDArray[np.float64]

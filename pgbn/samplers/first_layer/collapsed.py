@@ -17,9 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from pgbn.samplers.compiled import njit
-from pgbn.samplers.first_layer.extra_terms import PseudoTopics, draw_pseudo, pseudo_weight
-from pgbn.samplers.first_layer.tokens import RowPriors, Tokens, WordOrder, word_order
-from pgbn.samplers.first_layer.topic_lists import (
+from pgbn.samplers.first_layer.loadings import (
     EXTRA_TERM,
     TopicLists,
     padded,
@@ -30,6 +28,15 @@ from pgbn.samplers.first_layer.topic_lists import (
     sum_weights,
     weights_in,
     weights_room,
+)
+from pgbn.samplers.first_layer.tokens import (
+    PseudoTopics,
+    RowPriors,
+    Tokens,
+    WordOrder,
+    draw_pseudo,
+    pseudo_weight,
+    word_order,
 )
 from pgbn.samplers.lanes import filled, pointer
 from pgbn.samplers.random import mix, new_rng, restart

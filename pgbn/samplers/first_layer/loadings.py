@@ -1,259 +1,539 @@
-"""Topics given counts: every column of Φ from its Dirichlet.
+"""Φ of the first layer: how it is drawn, its large values, and how labels are drawn from these.
 
-    φ_k ~ Dir(η + n_1k, …, η + n_Vk),   φ_wk = g_wk / Σ_w g_wk,   g_wk ~ Gam(η + n_wk, 1)
+    φ_wk = value_wk · scale_k
 
-A block of words has one stream. η may be a number, or an array (R or 1, V or 1, K or 1).
+A word has few large values. They are listed, since lists of them fit into the caches and Φ does
+not. First come lists and draws from them, then the lists of Φ (`Loadings`), then Φ given counts.
+
+Indices are unsigned throughout: for a signed index numba must allow for negative ones, which
+nearly doubles the time of these loops. Bundles have pointers: bundles of arrays would count
+references at every call, which doubles the time as well (see `pointer`).
 """
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.special import gammaincc
 
-from pgbn.samplers.compiled import njit
-from pgbn.samplers.elementary import LN_2, exp, fused, log, log1p, log_factorial
+from pgbn.samplers.compiled import keep, njit, uncounted
+from pgbn.samplers.elementary import exp, log
 from pgbn.samplers.executor import SERIAL, Executor
-from pgbn.samplers.first_layer.value_lists import (
-    CUT,
-    CUT_OFTEN,
-    CUT_QUICK,
-    CUT_TOP,
-    OFTEN,
-    Loadings,
-    blank_loadings,
-    list_large,
-    list_words,
-)
+from pgbn.samplers.from_numba import intrinsic, ir, types
 from pgbn.samplers.lanes import (
     LANES,
-    exp2,
-    exp2_single,
     filled,
+    find_above,
     find_nonzero,
-    find_outside,
-    log2,
-    log2_single,
     pointer,
 )
-from pgbn.samplers.random import mix, new_rng, restart, uniform
-from pgbn.samplers.uncounted import keep, uncounted
-from pgbn.samplers.variates.gamma import draw_gamma, draw_log_gamma, fill_rows, workspace
+from pgbn.samplers.random import new_rng, restart, uniform
+from pgbn.samplers.variates.gamma import (
+    EQUAL_SHAPES,
+    draw_gamma,
+    draw_log_gamma,
+    equal_room,
+    fill_equal,
+    fill_rows,
+    workspace,
+)
 
-# ---- equal gammas -------------------------------------------------------------------------------
+# ---- lists of topics ---------------------------------------------------------------------------
 #
-# Many gamma variates of one small shape, by inversion.
+# Draws from Σ_k value_k · weight_k with only a few large values: lists of (topic, value).
 #
-#     P(g < y) = y^a M(y) / Γ(1 + a),   g ~ Gam(a, 1),  0 < a < 1
-#     M(y) = a ∫_0^1 t^(a-1) e^(-yt) dt = 1 - a y / (a + 1) + a y² / (2 (a + 2)) - …
-#
-# For a uniform u, x = (u Γ(1 + a))^(1/a) = y M(y)^(1/a) is y itself for small y, the usual case. Up
-# to y = 1/2 a polynomial of the shape maps x to y; the few variates above are drawn from their own
-# law. A word of 64 random bits serves two variates, 23 bits each, and the power is taken in single
-# precision: errors of 1e-7 / a in x. Values below the range of single precision are drawn again in
-# double, from their law given that they are small:
-#
-#     P(g < y | g < ε) = (y / ε)^a,  ε = 2^-120
+# A list occupies the places begin .. begin + length of two flat arrays; places up to the next
+# multiple of eight have the value 0, so that loops run over full blocks of eight. Weights are dense
+# over topics, filled with zeros to a multiple of eight.
 
 
-EQUAL_SHAPES = (0.02, 0.99)  # shapes for which these draws are exact enough, and faster than others
-_0, _1, _LANES = np.uint64(0), np.uint64(1), np.uint64(LANES)
-_9, _12, _32 = np.uint32(9), np.uint64(12), np.uint64(32)
-_HALF, _ONE = np.float32(0.5), np.float32(1.0)
-_GRID, _FINE, _LN_2 = np.float32(2.0**-23), np.float32(2.0**-32), np.float32(LN_2)
-_SMALL, _LARGE = 2.0**-120, 0.5
-_ROOM = np.uint64(512)  # variates that wait, and one row more
-# The polynomial is exact at this many points; between them its error is at most 2e-7 of y.
-_POINTS = 9
-# cos(π (2i + 1) / 18): Chebyshev's points
-_COSINES = tuple(float(c) for c in np.round(np.cos(np.pi * (np.arange(9) + 0.5) / 9), 12))
+_0, _1, _2, _3, _4, _5, _6, _7, _8 = (np.uint64(i) for i in range(9))
+_BYTES = ir.IntType(8).as_pointer()
+Pointer = Any  # of `pointer`; has no type outside of kernels
 
 
-class EqualRoom(NamedTuple):
-    """Scratch for rows of ``columns`` variates: a row, the places of those that wait, with values
-    and tests, the bounds ε and 1/2, sixteen times each, and the ``curve`` of a shape (`_bend`)."""
+class TopicLists(NamedTuple):
+    """Lists one after another: ``value[p]`` belongs to the topic ``topic[p]``."""
 
-    columns: int
-    words: np.ndarray
-    halves: np.ndarray
-    x: np.ndarray
-    found: np.ndarray
-    small: np.ndarray
-    large: np.ndarray
-    value: np.ndarray
-    test: np.ndarray
-    bounds: np.ndarray
-    curve: np.ndarray
+    topic: Pointer
+    value: Pointer
+
+
+class TopicWeights(NamedTuple):
+    """A weight for each of the topics, zeros up to ``size``; from there on scratch: the sum of a
+    list before each of its blocks."""
+
+    weight: Pointer
+    size: np.uint64
+
+
+def padded(length):
+    """The least multiple of eight that is not less than ``length``."""
+    return (length + 7) // 8 * 8
 
 
 @njit(cache=True, nogil=True)
-def equal_room(columns):
-    """Scratch for rows, which are filled up to a multiple of 32: then loops have no remainder."""
-    padded = (columns + 2 * LANES - 1) // (2 * LANES) * (2 * LANES)
-    waiting = padded + np.int64(_ROOM) + LANES
-    bounds = filled(np.empty(2 * LANES, np.float32), _SMALL)
-    filled(bounds[LANES:], _LARGE)
-    words = np.empty(padded // 2, np.uint64)
-    return EqualRoom(
-        columns,
-        words,
-        words.view(np.uint32),
-        np.empty(padded, np.float32),
-        np.empty(padded + 1, np.uint64),
-        np.empty(waiting, np.uint64),
-        np.empty(waiting, np.uint64),
-        np.empty(waiting, np.float64),
-        np.empty(waiting, np.float32),
-        bounds,
-        filled(np.empty(_POINTS + 2), 0.0),
-    )
-
-
-# ---- from a power of u to the variate -------------------------------------------------
-
-
-@njit(cache=True, nogil=True)
-def _log_m(shape, y):
-    """ln M(y), 0 <= y <= 1/2."""
-    term, total = 1.0, 0.0
-    for n in range(1, 16):
-        term *= -y / n
-        total += term * shape / (shape + n)
-    return log1p(total)
-
-
-@njit(cache=True, nogil=True)
-def _value_at(shape, x):
-    """The y with y M(y)^(1/a) = x, by Newton's method: d ln(y M(y)^(1/a)) / dy = e^-y / (y M)."""
-    y = x
-    for _ in range(8):
-        log_m = _log_m(shape, y)
-        y -= (log(y / x) + log_m / shape) * y * exp(log_m + y)
-    return y
-
-
-@njit(cache=True, nogil=True)
-def _bend(shape, curve):
-    """The shape, log2 Γ(1 + a), and c_0, c_1, … with y = x (c_0 + c_1 x + …) up to y = 1/2."""
-    product = 1.0
-    for i in range(1, 11):
-        product *= shape + i
-    curve[0], curve[1] = shape, (log_factorial(shape + 10.0) - log(product)) / LN_2
-    end = _LARGE * exp(_log_m(shape, _LARGE) / shape)
-    points, differences = np.empty(_POINTS), np.empty(_POINTS)
-    for i in range(_POINTS):
-        points[i] = end * (0.5 + 0.5 * _COSINES[i])
-        differences[i] = _value_at(shape, points[i]) / points[i]
-    for order in range(1, _POINTS):  # Newton's divided differences
-        for i in range(_POINTS - 1, order - 1, -1):
-            differences[i] = (differences[i] - differences[i - 1]) / (points[i] - points[i - order])
-    coefficients = filled(curve[2:], 0.0)
-    for i in range(_POINTS - 1, -1, -1):  # times (x - x_i), and the next difference
-        for power in range(_POINTS - 1, 0, -1):
-            coefficients[power] = coefficients[power - 1] - points[i] * coefficients[power]
-        coefficients[0] = differences[i] - points[i] * coefficients[0]
+def weights_room(topics):
+    """The array of `weights_in`, zeros: the caller keeps it, and writes the weights there."""
+    size = (np.int64(topics) + 7) // 8 * 9 + 1  # a divided list may have a block more
+    return filled(np.empty(size), 0.0)
 
 
 @njit(cache=True, nogil=True, forceinline=True)
-def _invert(state, step, room, curve, out):
-    """A row of variates, as far as they are below 1/2, from the next words of the stream.
+def weights_in(room):
+    """The weights in an array of `weights_room`."""
+    return TopicWeights(pointer(room), np.uint64(room.size // 9 * 8))
 
-    There are several short loops. In a long one every number waits for many steps, one after
-    another. The processor does not look far enough ahead to work on others meanwhile.
+
+@intrinsic
+def _prefetch(typing_context, numbers, index):
+    """Prefetch the cache line of ``numbers[index]``, which may be beyond the end; no wait."""
+
+    def code(context, builder, signature, arguments):
+        place = builder.bitcast(builder.gep(arguments[0], [arguments[1]]), _BYTES)
+        number = ir.IntType(32)
+        kind = ir.FunctionType(ir.VoidType(), [_BYTES, number, number, number])
+        function = builder.module.declare_intrinsic("llvm.prefetch", [_BYTES], kind)
+        builder.call(function, [place, number(0), number(3), number(1)])
+        return context.get_dummy_value()
+
+    return types.void(numbers, types.uint64), code
+
+
+@njit(cache=True, nogil=True, forceinline=True)
+def prefetch_number(numbers, index):
+    """Prefetch one number."""
+    _prefetch(numbers, index)
+
+
+@njit(cache=True, nogil=True, forceinline=True)
+def prefetch_list(lists, begin):
+    """Prefetch the first 64 places of a list, of 2 and 4 bytes each: few lists are longer."""
+    _prefetch(lists.topic, begin)
+    _prefetch(lists.topic, begin + np.uint64(32))
+    _prefetch(lists.value, begin)
+    _prefetch(lists.value, begin + np.uint64(16))
+    _prefetch(lists.value, begin + np.uint64(32))
+    _prefetch(lists.value, begin + np.uint64(48))
+
+
+@njit(cache=True, nogil=True)
+def sum_weights(weights):
+    """Σ_k weight_k; four sums at a time: one alone would wait for each addition."""
+    weight = weights.weight
+    a = b = c = d = 0.0
+    for k in range(_0, weights.size, _4):
+        a += weight[k]
+        b += weight[k + _1]
+        c += weight[k + _2]
+        d += weight[k + _3]
+    return (a + b) + (c + d)
+
+
+@njit(cache=True, nogil=True, forceinline=True)
+def sum_list(lists, begin, length, weights):
+    """Σ value · weight over a list; the scratch of the weights is filled for `pick_in_list`."""
+    return sum_on(lists, begin, _0, length, weights, 0.0)
+
+
+@njit(cache=True, nogil=True, forceinline=True)
+def sum_on(lists, begin, known, length, weights, total):
+    """The same, if the first ``known`` places, up to a full block, have the sum ``total`` and their
+    scratch is filled."""
+    topic, value, weight = lists.topic, lists.value, weights.weight
+    block, blocks = (known + _7) >> _3, (length + _7) >> _3
+    while block < blocks:
+        p = begin + (block << _3)
+        weight[weights.size + block] = total
+        total += (
+            (value[p] * weight[topic[p]] + value[p + _1] * weight[topic[p + _1]])
+            + (value[p + _2] * weight[topic[p + _2]] + value[p + _3] * weight[topic[p + _3]])
+        ) + (
+            (value[p + _4] * weight[topic[p + _4]] + value[p + _5] * weight[topic[p + _5]])
+            + (value[p + _6] * weight[topic[p + _6]] + value[p + _7] * weight[topic[p + _7]])
+        )
+        block += _1
+    return total
+
+
+@njit(cache=True, nogil=True, forceinline=True)
+def pick_in_list(lists, begin, length, weights, target):
+    """The place where the running sum of value · weight passes ``target`` < `sum_list`."""
+    topic, value, weight = lists.topic, lists.value, weights.weight
+    block = ((length + _7) >> _3) - _1
+    while weight[weights.size + block] > target:
+        block -= _1
+    target -= weight[weights.size + block]
+    p = begin + (block << _3)
+    # Seven comparisons without a branch are cheaper than one mispredicted branch.
+    s0 = value[p] * weight[topic[p]]
+    s1 = s0 + value[p + _1] * weight[topic[p + _1]]
+    s2 = s1 + value[p + _2] * weight[topic[p + _2]]
+    s3 = s2 + value[p + _3] * weight[topic[p + _3]]
+    s4 = s3 + value[p + _4] * weight[topic[p + _4]]
+    s5 = s4 + value[p + _5] * weight[topic[p + _5]]
+    s6 = s5 + value[p + _6] * weight[topic[p + _6]]
+    steps = (
+        (np.int64(target >= s0) + np.int64(target >= s1))
+        + (np.int64(target >= s2) + np.int64(target >= s3))
+        + (np.int64(target >= s4) + np.int64(target >= s5) + np.int64(target >= s6))
+    )
+    place = p + np.uint64(steps)
+    # Rounding may lead beyond the last positive term of the block; nothing else can.
+    while place > p and value[place] * weight[topic[place]] == 0.0:
+        place -= _1
+    return place
+
+
+@njit(cache=True, nogil=True)
+def pick_weight(weights, target):
+    """The k where the running sum of the weights passes ``target``; ``size`` if all are 0.
+
+    A target beyond the sum, which only rounding can cause, gives the last positive weight.
     """
-    words, halves, size = pointer(room.words), pointer(room.halves), np.uint64(room.halves.size)
-    for i in range(np.uint64(room.words.size)):
-        words[i] = mix(state + step * (i + _1))
-    power, shift = np.float32(1.0 / curve[0]), np.float32(curve[1])
-    for k in range(size):
-        u = (np.float32(np.int32(np.uint32(halves[k] >> _9))) + _HALF) * _GRID
-        out[k] = (log2_single(u) + shift) * power
-    for k in range(size):
-        out[k] = exp2_single(out[k])
-    c0, c1, c2 = np.float32(curve[2]), np.float32(curve[3]), np.float32(curve[4])
-    c3, c4, c5 = np.float32(curve[5]), np.float32(curve[6]), np.float32(curve[7])
-    c6, c7, c8 = np.float32(curve[8]), np.float32(curve[9]), np.float32(curve[10])
-    for k in range(size):
-        x = out[k]
-        p = fused(fused(fused(fused(c8, x, c7), x, c6), x, c5), x, c4)
-        out[k] = fused(fused(fused(fused(p, x, c3), x, c2), x, c1), x, c0) * x
+    weight, size = weights.weight, weights.size
+    k = _0
+    while k < size:
+        part = ((weight[k] + weight[k + _1]) + (weight[k + _2] + weight[k + _3])) + (
+            (weight[k + _4] + weight[k + _5]) + (weight[k + _6] + weight[k + _7])
+        )
+        if target < part:
+            break
+        target -= part
+        k += _8
+    chosen = size
+    end = min(k + _8, size)
+    while k < end:
+        if weight[k] > 0.0:
+            chosen = k
+            target -= weight[k]
+            if target < 0.0:
+                return k
+        k += _1
+    if chosen == size:
+        k = size
+        while k > _0:
+            k -= _1
+            if weight[k] > 0.0:
+                return k
+    return chosen
 
 
-# ---- those that wait ------------------------------------------------------------------
+# ---- a topic of a word with Φ fixed ---------------------------------------------------------
+#
+#     P(k) ∝ value_wk · weight_k
+#
+# The large values of a word are listed; the others are below a bound and are found by rejection.
+# There may be another term of a given weight, ``beyond``: a draw of it is `EXTRA_TERM`.
+
+
+EXTRA_TERM = np.uint64(2**32)  # no topic has this number
+
+
+class GivenValues(NamedTuple):
+    """`Loadings` by pointers: the lists of the large values, and all of them, ``dense``."""
+
+    start: Pointer
+    length: Pointer
+    bound: Pointer
+    high: Pointer
+    top: Pointer
+    topic: Pointer
+    value: Pointer
+    dense: Pointer
+    topics: np.uint64
+
+
+@njit(cache=True, nogil=True, forceinline=True)
+def given_values(loadings):
+    """The values of `Loadings`, which must be an argument of the calling kernel."""
+    return GivenValues(
+        pointer(loadings.start),
+        pointer(loadings.length),
+        pointer(loadings.bound),
+        pointer(loadings.high),
+        pointer(loadings.top),
+        pointer(loadings.topic),
+        pointer(loadings.large),
+        pointer(loadings.value),
+        np.uint64(loadings.value.shape[2]),
+    )
+
+
+@njit(cache=True, nogil=True, forceinline=True)
+def prefetch_word(values, slot):
+    """Prefetch the list of a word that will be read soon: the lists are too many for the caches."""
+    prefetch_list(values, np.uint64(values.start[slot]))
+
+
+@njit(cache=True, nogil=True, forceinline=True)
+def prefetch_head(values, slot):
+    """Prefetch the place of a word's list, some time before `prefetch_word`."""
+    prefetch_number(values.start, slot)
+    prefetch_number(values.top, slot)
+    prefetch_number(values.bound, slot)
+    prefetch_number(values.high, slot)
+
+
+@njit(cache=True, nogil=True, forceinline=True)
+def sum_top(values, slot, weights):
+    """Σ value · weight over the top of a word's list."""
+    return sum_list(values, np.uint64(values.start[slot]), np.uint64(values.top[slot]), weights)
+
+
+@njit(cache=True, nogil=True, forceinline=True)
+def draw_topic(rng, values, slot, weights, total, beyond, top_sum):
+    """k with probability ∝ value_k · weight_k, `EXTRA_TERM` with that of the weight ``beyond``;
+    ``weights.size`` if all of these are 0.
+
+    ``total`` is the sum of the weights, ``top_sum`` that of the top of the list (`sum_top`), where
+    most draws end; ``rng`` is a pointer. The entries below the top have at most (high + bound) · Σ
+    weight. Their sum is computed only if a target is there.
+    """
+    begin, top = np.uint64(values.start[slot]), np.uint64(values.top[slot])
+    end = top_sum + (values.high[slot] + values.bound[slot]) * total
+    target = uniform(rng) * (end + beyond)
+    if target < top_sum:
+        place = pick_in_list(values, begin, top, weights, target)
+        k = np.uint64(values.topic[place])
+    elif beyond > 0.0 and target >= end:
+        k = EXTRA_TERM
+    else:
+        k = _draw_below_top(rng, values, slot, weights, total, beyond, top_sum, target)
+    return k
 
 
 @njit(cache=True, nogil=True)
-def _draw_small(rng, shape, number, places, values, out):
-    """Draw the variates at ``places`` from their law below ε; ``values`` is scratch."""
-    state, step = rng[0], rng[1]
-    for p in range(number):
-        u = (np.float64(np.int64(mix(state + step * (p + _1)) >> _12)) + 0.5) * 2.0**-52
-        values[p] = exp2(log2(u) / shape - 120.0)
-    rng[0] += step * number
-    for p in range(number):
-        out[places[p]] = values[p]
+def _draw_below_top(rng, values, slot, weights, total, beyond, top_sum, target):
+    """`draw_topic` for a ``target`` between the sum of the top and the bound of the entries below.
+
+    A candidate comes from the list or, with bound · weight_k, from all topics. The latter is
+    accepted with probability value_k / bound, and never if k is listed. If it is rejected, or no
+    entry is at the target, the next target may be anywhere. That is rejection sampling: exact for
+    any bound.
+    """
+    begin, length = np.uint64(values.start[slot]), np.uint64(values.length[slot])
+    list_sum = sum_on(values, begin, np.uint64(values.top[slot]), length, weights, top_sum)
+    bound, first = values.bound[slot], slot * values.topics
+    topics = list_sum + bound * total
+    if target >= topics and values.high[slot] > 0.0:  # no entry is there
+        target = uniform(rng) * (topics + beyond)
+    for _ in range(32):
+        if target < list_sum:
+            place = pick_in_list(values, begin, length, weights, target)
+            return np.uint64(values.topic[place])
+        if beyond > 0.0 and target >= topics:
+            return EXTRA_TERM
+        k = pick_weight(weights, (target - list_sum) / bound)
+        if k < values.topics:
+            value = values.dense[first + k]
+            if value <= bound and uniform(rng) * bound < value:
+                return k
+        target = uniform(rng) * (topics + beyond)
+    # Nearly all candidates are rejected here: sum all products instead.
+    return _draw_by_products(rng, values, slot, weights, beyond, weights_room(values.topics))
 
 
 @njit(cache=True, nogil=True)
-def _draw_large(rng, shape, left, places, values, test, out):
-    """Draw the ``left`` variates at ``places`` from their law above 1/2, y^(a-1) e^-y: y = 1/2 + E,
-    E ~ Exp(1), is accepted with probability (2y)^(a-1); ``values`` and ``test`` are scratch."""
-    power = np.float32(shape) - _ONE
-    while left > _0:
-        size = (left + _LANES - _1) // _LANES * _LANES
-        for p in range(size):
-            word = mix(rng[0] + rng[1] * (p + _1))
-            u = (np.float32(np.uint32(word)) + _HALF) * _FINE
-            v = (np.float32(np.uint32(word >> _32)) + _HALF) * _FINE
-            y = _HALF - log2_single(u) * _LN_2
-            values[p] = y
-            test[p] = log2_single(v) - power * (log2_single(y) + _ONE)
-        rng[0] += rng[1] * size
-        number, left = left, _0
-        for p in range(number):
-            out[places[p]] = values[p]  # replaced later if it is rejected
-            places[left] = places[p]
-            left += np.uint64(test[p] >= 0.0)
+def _draw_by_products(rng, values, slot, weights, beyond, room):
+    """`draw_topic` from all products, which are written to ``room``."""
+    first = slot * values.topics
+    for k in range(values.topics):
+        room[k] = values.dense[first + k] * weights.weight[k]
+    products = weights_in(room)
+    total = sum_weights(products)
+    target = uniform(rng) * (total + beyond)
+    if beyond > 0.0 and target >= total:
+        return EXTRA_TERM
+    return pick_weight(products, target)
+
+
+# ---- the large values of each word -------------------------------------------------------------
+
+
+_WORDS = 4096  # whose lists are measured at a time
+# Entries below these parts of a word's typical entry are not listed, in quick draws and others.
+CUT_QUICK, CUT = 0.004, 0.0015
+# In quick draws, words with this many tokens have longer lists; entries above a part are first.
+OFTEN, CUT_OFTEN, CUT_TOP = 16, 0.001, 0.01
+
+
+class Loadings(NamedTuple):
+    """φ_wk = value_wk · scale_k, and for each word a list of its large values.
+
+    ``value`` (R, V, K), ``scale`` (R, K). The list of word w = replicate · V + v holds exactly
+    the topics with value > bound[w]; it has the places start[w] .. start[w] + length[w], with space
+    up to start[w + 1], of ``topic`` and ``large``. The first ``top[w]`` of them are those above
+    high[w]; most draws need these alone. The others begin at the next block of eight. A list
+    without this division has all of its places at the top, and high[w] = 0.
+
+    Loadings for a sampler that reads no lists have none: ``topic`` and ``large`` are empty.
+    """
+
+    value: np.ndarray
+    scale: np.ndarray
+    bound: np.ndarray
+    start: np.ndarray
+    length: np.ndarray
+    high: np.ndarray
+    top: np.ndarray
+    topic: np.ndarray
+    large: np.ndarray
+
+
+def empty_loadings(
+    word_counts, topics: int, eta: float, quick: bool = True, listed: bool = True
+) -> Loadings:
+    """Loadings with space for words that occur ``word_counts`` (R, V) times, to be filled; ``eta``
+    is a typical number, or ∞ for space for all topics. There are no lists unless ``listed``.
+
+    If the space does not suffice, the list gets shorter and the bound higher. This only affects
+    speed. It suffices for the topics with counts and nearly always for the others.
+    """
+    replicates, vocabulary = word_counts.shape
+    words, value = word_counts.ravel(), np.empty((replicates, vocabulary, topics))
+    if not listed:
+        return blank_loadings(value)
+    others = np.full(words.size, _others(topics, eta, CUT_QUICK if quick else CUT))
+    if quick:
+        others[words >= OFTEN] = _others(topics, eta, CUT_OFTEN)
+    room = padded(np.minimum(topics, np.minimum(words, topics) + others))
+    if quick:
+        room[words >= OFTEN] += 8  # between the parts of a list
+    return blank_loadings(value, room)
+
+
+def _others(topics, eta, cut):
+    """How many of the topics without counts are listed, at most nearly always."""
+    mean = topics * float(gammaincc(eta, cut))  # P(Gam(η, 1) > cut) for each
+    return int(mean + 4.0 * math.sqrt(mean) + 8.0)
+
+
+def blank_loadings(value, room=0) -> Loadings:
+    """Loadings with empty lists; ``room`` is the space of each, in entries."""
+    replicates, vocabulary, topics = value.shape
+    words = replicates * vocabulary
+    start = np.concatenate(([0], np.cumsum(np.broadcast_to(room, words), dtype=np.int64)))
+    return Loadings(
+        value,
+        np.ones((replicates, topics)),
+        np.zeros(words),
+        start,
+        np.zeros(words, np.int32),
+        np.zeros(words),
+        np.zeros(words, np.int32),
+        np.zeros(start[-1], np.uint16),
+        np.zeros(start[-1], np.float32),
+    )
 
 
 @njit(cache=True, nogil=True)
-def fill_equal(rng, room, shape, rows, place, out):
-    """out[place + i · columns + k] ~ Gam(shape, 1) for i < rows; ``room`` is an `equal_room`,
-    ``out`` flat and of double."""
-    if room.curve[0] != shape:
-        _bend(shape, room.curve)
-    columns, words = np.uint64(room.columns), np.uint64(room.words.size)
-    x, curve, result = pointer(room.x), pointer(room.curve), pointer(out)
-    small, large, found = pointer(room.small), pointer(room.large), pointer(room.found)
-    values, test, bounds = pointer(room.value), pointer(room.test), pointer(room.bounds)
-    begin, below, above = np.uint64(place), _0, _0
-    for _ in range(rows):
-        _invert(rng[0], rng[1], room, curve, x)
-        rng[0] += rng[1] * words
-        for p in range(find_outside(x, bounds, columns, found)):
-            i = found[p]
-            small[below] = large[above] = begin + i
-            is_large = np.uint64(x[i] > _HALF)
-            above += is_large
-            below += _1 - is_large
-        for i in range(columns):
-            result[begin + i] = x[i]
-        if below > _ROOM:
-            _draw_small(rng, shape, below, small, values, result)
-            below = _0
-        if above > _ROOM:
-            _draw_large(rng, shape, above, large, values, test, result)
-            above = _0
-        begin += columns
-    _draw_small(rng, shape, below, small, values, result)
-    _draw_large(rng, shape, above, large, values, test, result)
+def list_large(row, cut, high, slot, loadings, places):
+    """List the entries of ``row`` above ``cut``, or above the least bound for which they fit; those
+    above ``high`` come first, unless it is 0.
+
+    ``places`` is scratch of size K + 1.
+    """
+    begin, topics = loadings.start[slot], np.uint64(row.size)
+    room = loadings.start[slot + 1] - begin - (8 if high > 0.0 else 0)
+    bound, here = filled(np.empty(LANES), cut), pointer(row)
+    while True:
+        length = np.int64(find_above(here, _0, pointer(bound), _0, _0, topics, places, _0))
+        if length <= room:
+            break
+        most = row[places[room]]
+        for place in range(room + 1, length):
+            most = max(most, row[places[place]])
+        filled(bound, most)
+    top, rest = np.int64(0), np.int64(0)
+    for i in range(length):  # without a branch, which would be mispredicted
+        k = places[i]
+        loadings.topic[begin + top] = k
+        loadings.large[begin + top] = row[k]
+        places[rest] = k
+        above = np.int64(row[k] > high)
+        top += above
+        rest += 1 - above
+    for place in range(top, (top + 7) // 8 * 8):
+        loadings.large[begin + place] = 0.0
+    end = top
+    if rest:
+        end = (top + 7) // 8 * 8
+        for i in range(rest):
+            loadings.topic[begin + end] = places[i]
+            loadings.large[begin + end] = row[places[i]]
+            end += 1
+        for place in range(end, (end + 7) // 8 * 8):
+            loadings.large[begin + place] = 0.0
+    loadings.bound[slot] = bound[0]
+    loadings.length[slot] = end
+    loadings.high[slot] = max(high, bound[0]) if rest else 0.0
+    loadings.top[slot] = top
 
 
-# ---- loadings -----------------------------------------------------------------------------------
+def loadings_of(phi, executor: Executor = SERIAL, listed: bool = True) -> Loadings:
+    """The loadings of a given Φ (R, V, K), which is kept, not copied, unless a kernel could not
+    take it."""
+    if not phi.flags.carray:
+        phi = phi.copy()
+    if not listed:
+        return blank_loadings(phi)
+    replicates, vocabulary, _ = phi.shape
+    room = np.empty((replicates, vocabulary), np.int64)
+    for first in range(0, vocabulary, _WORDS):  # some at a time: Φ may take much of the memory
+        part = phi[:, first : first + _WORDS]
+        cut = CUT * (part * part).sum(axis=2) / np.maximum(part.sum(axis=2), 1e-300)
+        room[:, first : first + _WORDS] = (part > cut[:, :, None]).sum(axis=2)
+    out = blank_loadings(phi, padded(room.ravel()))
+    executor.rows(list_words, out.length.size, 0, out)
+    return out
+
+
+def rebuild_loadings(value, scale, bound, listed: bool = True) -> Loadings:
+    """Loadings (see there) from their values, scales and bounds: lists follow from these."""
+    length = (value.reshape(-1, value.shape[2]) > bound[:, None]).sum(axis=1) if listed else 0
+    out = blank_loadings(value, padded(length))
+    out.scale[...] = scale
+    out.bound[...] = bound
+    if listed:
+        _list_again(out)
+    return out
+
+
+@njit(cache=True, nogil=True)
+def _list_again(loadings):
+    """The lists of all words, given their bounds."""
+    vocabulary, places = loadings.value.shape[1], np.empty(loadings.value.shape[2] + 1, np.uint64)
+    for slot in range(loadings.length.size):
+        row = loadings.value[slot // vocabulary, slot % vocabulary]
+        list_large(row, loadings.bound[slot], 0.0, slot, loadings, places)
+
+
+@njit(cache=True, nogil=True)
+def list_words(key, start, stop, loadings):
+    """The lists of words start..stop of replicates × V, from the values."""
+    loadings = uncounted(loadings)
+    vocabulary = loadings.value.shape[1]
+    places = np.empty(loadings.value.shape[2] + 1, np.uint64)
+    for slot in range(start, stop):
+        row = loadings.value[slot // vocabulary, slot % vocabulary]
+        squares = 0.0
+        total = 1e-300
+        for k in range(row.size):
+            squares += row[k] * row[k]
+            total += row[k]
+        list_large(row, CUT * squares / total, 0.0, slot, loadings, places)
+
+
+# ---- Φ given counts ----------------------------------------------------------------------------
+#
+#     φ_k ~ Dir(η + n_1k, …, η + n_Vk),   φ_wk = g_wk / Σ_w g_wk,   g_wk ~ Gam(η + n_wk, 1)
+#
+# A block of words has one stream. η may be a number, or an array (R or 1, V or 1, K or 1).
 
 
 _FEW = 4  # counts for which exponentials are quicker than another gamma
 _BLOCK = 64  # words a partial sum: fixed, so that sums do not depend on the threads
-_0 = np.uint64(0)
 
 
 def _as_array(eta):

@@ -4,8 +4,7 @@ import math
 
 from pgbn.samplers.compiled import njit
 from pgbn.samplers.elementary import exp, expm1, log
-from pgbn.samplers.random import exponential, new_rng, normal, restart, uniform
-from pgbn.samplers.rows import row_of
+from pgbn.samplers.random import exponential, normal, uniform
 
 
 @njit(cache=True, nogil=True)
@@ -60,18 +59,3 @@ def draw_log_rate(rng, mean, precision, count, exposure):
             t, hat = edge_left + middle * uniform(rng), 0.0
         if -exponential(rng) <= _log_ratio(t, h, precision) - hat:
             return centre - w + t
-
-
-@njit(cache=True, nogil=True)
-def log_rate_rows(key, start, stop, mean, precision, count, exposure, out):
-    """ln λ, row by row."""
-    rng = new_rng()
-    for row in range(start, stop):
-        restart(rng, key, row)
-        a, b = row_of(mean, row, out), row_of(precision, row, out)
-        n, q, x = row_of(count, row, out), row_of(exposure, row, out), row_of(out, row, out)
-        for i in range(x.size):
-            x[i] = draw_log_rate(
-                rng, a[min(i, a.size - 1)], b[min(i, b.size - 1)], n[min(i, n.size - 1)],
-                q[min(i, q.size - 1)],
-            )  # fmt: skip

@@ -7,8 +7,7 @@ import numpy as np
 from pgbn.samplers.compiled import njit
 from pgbn.samplers.elementary import exp, expm1, log1p
 from pgbn.samplers.lanes import filled
-from pgbn.samplers.random import exponential, new_rng, restart, uniform
-from pgbn.samplers.rows import entry
+from pgbn.samplers.random import exponential, uniform
 from pgbn.samplers.variates.gamma import draw_gamma_from_one
 
 # ---- binomial -----------------------------------------------------------------------------------
@@ -134,39 +133,6 @@ def draw_multinomial(rng, count, weights, out):
         _split_by_binomials(rng, count, weights, out)
 
 
-@njit(cache=True, nogil=True, forceinline=True)
-def _first_cell(line, axis, shape):
-    """The place (i, j, k, m) where a line along ``axis`` of an array begins."""
-    _, first, second, third = shape
-    first = 1 if axis == 1 else first
-    second = 1 if axis == 2 else second
-    third = 1 if axis == 3 else third
-    rest = line // third
-    return rest // (second * first), rest // second % first, rest % second, line % third
-
-
-@njit(cache=True, nogil=True, forceinline=True)
-def _read_line(array, i, j, k, m, axis, out):
-    """The entries of a broadcast operand along ``axis``, from a place on."""
-    for t in range(out.size):
-        out[t] = entry(array, i, j + t * (axis == 1), k + t * (axis == 2), m + t * (axis == 3))
-
-
-@njit(cache=True, nogil=True)
-def multinomial_lines(key, start, stop, n, probability, axis, out):
-    """`draw_multinomial` on the lines start..stop along ``axis``, each with a stream of its own."""
-    size, rng = out.shape[axis], new_rng()
-    weights, parts = np.empty(size), np.empty(size, np.int64)
-    for line in range(start, stop):
-        restart(rng, key, line)
-        i, j, k, m = _first_cell(line, axis, out.shape)
-        _read_line(probability, i, j, k, m, axis, weights)
-        parts[:] = 0
-        draw_multinomial(rng, entry(n, i, j, k, m), weights, parts)
-        for t in range(size):
-            out[i, j + t * (axis == 1), k + t * (axis == 2), m + t * (axis == 3)] = parts[t]
-
-
 # ---- categorical --------------------------------------------------------------------------------
 #
 # Categorical variates: one of finitely many, given the logarithms of their weights.
@@ -191,17 +157,3 @@ def draw_categorical(rng, logs):
             if left <= 0.0:
                 return k
     return last
-
-
-@njit(cache=True, nogil=True)
-def categorical_lines(key, start, stop, logs, axis, out):
-    """`draw_categorical` on the lines start..stop along ``axis``, as zeros with a single one."""
-    size, rng = out.shape[axis], new_rng()
-    own = np.empty(size)
-    for line in range(start, stop):
-        restart(rng, key, line)
-        i, j, k, m = _first_cell(line, axis, out.shape)
-        _read_line(logs, i, j, k, m, axis, own)
-        chosen = draw_categorical(rng, own)
-        for t in range(size):
-            out[i, j + t * (axis == 1), k + t * (axis == 2), m + t * (axis == 3)] = t == chosen

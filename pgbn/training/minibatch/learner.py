@@ -37,7 +37,7 @@ from pgbn.nodes.expression import Constant
 from pgbn.nodes.gamma import Gamma
 from pgbn.nodes.poisson import Poisson
 from pgbn.samplers import vectorised
-from pgbn.samplers.elementwise import expm1_of
+from pgbn.samplers.elementary import expm1_of
 from pgbn.samplers.executor import SERIAL, Executor
 from pgbn.samplers.random import Stream, stream_key, word_of
 

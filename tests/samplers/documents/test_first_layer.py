@@ -12,7 +12,7 @@ from scipy.special import betaln
 from scipy.stats import binom
 
 from pgbn.errors import DataError
-from pgbn.samplers.documents.first_layer import (
+from pgbn.samplers.documents.sweeps import (
     DATUM,
     count_law,
     draw_count,

@@ -5,9 +5,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from pgbn.samplers.documents.first_layer import count_law
-from pgbn.samplers.documents.scratch import Documents, scratch_for
-from pgbn.samplers.documents.upper_layers import pack_layers
+from pgbn.samplers.documents.sweeps import Documents, count_law, scratch_for
+from pgbn.samplers.documents.units import pack_layers
 from pgbn.training.new_rows import infer
 from pgbn.training.trained import Priors, TrainedNetwork
 from tests.helpers.documents import calibration, draw, model_of, quiet

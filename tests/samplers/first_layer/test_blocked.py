@@ -7,10 +7,14 @@ import pytest
 from scipy import stats
 
 from pgbn.samplers.executor import Threads
-from pgbn.samplers.first_layer.blocked import cell_sums, draw_labels, padded_topics, split_all_cells
-from pgbn.samplers.first_layer.extra_terms import PseudoTopics, count_pseudo
-from pgbn.samplers.first_layer.tokens import Tokens
-from pgbn.samplers.first_layer.value_lists import loadings_of, rebuild_loadings
+from pgbn.samplers.first_layer.given_topics import (
+    cell_sums,
+    draw_labels,
+    padded_topics,
+    split_all_cells,
+)
+from pgbn.samplers.first_layer.loadings import loadings_of, rebuild_loadings
+from pgbn.samplers.first_layer.tokens import PseudoTopics, Tokens, count_pseudo
 from pgbn.samplers.thinning import SparseCounts
 
 ROWS = 6000  # copies of one row that has both words

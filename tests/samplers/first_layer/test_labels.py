@@ -9,10 +9,8 @@ import pytest
 from scipy import stats
 
 from pgbn.samplers.executor import Threads
-from pgbn.samplers.first_layer.extra_terms import PseudoTopics
-from pgbn.samplers.first_layer.loadings import draw_loadings, draw_phi
-from pgbn.samplers.first_layer.tokens import count_words
-from pgbn.samplers.first_layer.value_lists import empty_loadings, loadings_of
+from pgbn.samplers.first_layer.loadings import draw_loadings, draw_phi, empty_loadings, loadings_of
+from pgbn.samplers.first_layer.tokens import PseudoTopics, count_words
 from pgbn.samplers.random import stream_key
 from tests.helpers.label_corpus import (
     ETA,

@@ -12,10 +12,10 @@ from pgbn.samplers.first_layer.loadings import (
     EQUAL_SHAPES,
     draw_loadings,
     draw_phi,
+    empty_loadings,
     equal_room,
     fill_equal,
 )
-from pgbn.samplers.first_layer.value_lists import empty_loadings
 from pgbn.samplers.random import restart, stream_key
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numba import njit
 
-from pgbn.samplers.first_layer.topic_lists import (
+from pgbn.samplers.first_layer.loadings import (
     TopicLists,
     padded,
     pick_in_list,

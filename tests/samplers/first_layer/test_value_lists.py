@@ -5,20 +5,18 @@ import pytest
 from numba import njit
 from scipy import stats
 
-from pgbn.samplers.first_layer.loadings import draw_loadings
-from pgbn.samplers.first_layer.topic_lists import (
+from pgbn.samplers.first_layer.loadings import (
     EXTRA_TERM,
+    blank_loadings,
+    draw_loadings,
     draw_topic,
+    empty_loadings,
     given_values,
+    list_large,
     sum_top,
     sum_weights,
     weights_in,
     weights_room,
-)
-from pgbn.samplers.first_layer.value_lists import (
-    blank_loadings,
-    empty_loadings,
-    list_large,
 )
 from pgbn.samplers.lanes import pointer
 from pgbn.samplers.random import restart
