@@ -1,8 +1,8 @@
 """From the plain text of pgbn's docstrings to reStructuredText.
 
 The docstrings are written to be read in an editor: formulas as they are (θ_kj, |z|, x*), names in
-`backticks`, code in ``double backticks``, formulas and examples indented, and, in estimators,
-"Parameters" with one line for each parameter. Nothing else has a meaning.
+`backticks`, code in ``double backticks``, formulas indented, and the sections of numpydoc:
+Parameters, Returns, Raises, Examples (``>>>``). Nothing else has a meaning.
 """
 
 from __future__ import annotations
@@ -20,8 +20,13 @@ def to_rst(lines: list[str]) -> list[str]:
     out: list[str] = []
     entries = False  # in a section of the kind "Parameters"
     block = False  # in an indented formula or example
+    doctest = False  # from >>> to the next empty line
     for number, line in enumerate(lines):
         following = lines[number + 1] if number + 1 < len(lines) else ""
+        doctest = bool(line.strip()) and (doctest or line.startswith(">>> "))
+        if doctest:
+            out.append(line)
+            continue
         if following and set(following) == {"-"} and len(following) == len(line):
             out += ["", f"**{line}**", ""]
             entries = True

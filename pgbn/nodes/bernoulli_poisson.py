@@ -46,7 +46,7 @@ class BernoulliPoisson(Observed):
     "rate",
     equation=r"n \mid b=1 \sim \mathrm{Pois}_{+}(\lambda)",
     reference="Zhou 2015, Bernoulli–Poisson link",
-    log_probability=lambda drawn, rate: log_pmf.truncated_poisson_log_pmf(drawn, rate),
+    log_probability=lambda drawn, rate: log_pmf.truncated_poisson(drawn, rate),
 )
 def _counts(stream: Stream, rate: Array) -> Array:
     return vectorised.truncated_poisson(stream, rate)

@@ -82,8 +82,8 @@ def _log_probability(drawn: Evidence, count: Array, concentration: Array, axis: 
     """CRT(ℓ; n, a) · Beta(s; a_·, n_·): the two are independent given n and a."""
     every = np.broadcast_to(concentration, np.shape(count))
     sums = every.sum(axis=axis, keepdims=True), count.sum(axis=axis, keepdims=True)
-    beta = log_pmf.neg_log_beta_log_density(drawn.exposure, *sums)
-    return log_pmf.crt_log_pmf(drawn.count, count, every) + beta / _entries(np.shape(count), axis)
+    beta = log_pmf.neg_log_beta(drawn.exposure, *sums)
+    return log_pmf.crt(drawn.count, count, every) + beta / _entries(np.shape(count), axis)
 
 
 @evidence_rule(

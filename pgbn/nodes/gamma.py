@@ -64,7 +64,7 @@ class Gamma(Latent):
     relation="collapsed",
     exposure=lambda exposure, rate: log1p_ratio(exposure, rate),
     additive=True,
-    log_probability=lambda drawn, count, shape: log_pmf.crt_log_pmf(drawn, count, shape),
+    log_probability=lambda drawn, count, shape: log_pmf.crt(drawn, count, shape),
     equation=r"\ell \sim \mathrm{CRT}(m, a),\quad q' = \ln(1 + q/c)",
     reference="Zhou & Carin 2015, Lemma: a negative binomial count and its tables",
 )

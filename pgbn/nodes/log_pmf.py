@@ -12,6 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import betaln, gammaln, ive, xlog1py, xlogy
 
+__all__ = ["bessel", "crt", "neg_log_beta", "truncated_poisson"]
+
 
 def log_stirling(most: int) -> NDArray[np.float64]:
     """ln |s(m, ℓ)| for 0 ≤ ℓ ≤ m ≤ ``most``, from |s(m+1, ℓ)| = m |s(m, ℓ)| + |s(m, ℓ−1)|."""
@@ -23,7 +25,7 @@ def log_stirling(most: int) -> NDArray[np.float64]:
     return table
 
 
-def crt_log_pmf(tables: Any, count: Any, shape: Any) -> NDArray[np.float64]:
+def crt(tables: Any, count: Any, shape: Any) -> NDArray[np.float64]:
     """ln P(ℓ), ℓ ~ CRT(m, a): Γ(a)/Γ(m+a) · |s(m, ℓ)| · a^ℓ."""
     tables, count, shape = np.broadcast_arrays(tables, count, shape)
     stirling = log_stirling(int(count.max(initial=0)))[count.astype(int), tables.astype(int)]
@@ -31,7 +33,7 @@ def crt_log_pmf(tables: Any, count: Any, shape: Any) -> NDArray[np.float64]:
     return np.asarray(stirling + xlogy(tables, seated) + gammaln(seated) - gammaln(count + seated))
 
 
-def neg_log_beta_log_density(exposure: Any, a: Any, count: Any) -> NDArray[np.float64]:
+def neg_log_beta(exposure: Any, a: Any, count: Any) -> NDArray[np.float64]:
     """The log density at s = e^{−q} of s ~ Beta(a, n); 0 if n = 0, since nothing is drawn."""
     exposure, a, count = np.broadcast_arrays(exposure, a, count)
     n = np.where(count > 0, count, 1.0)
@@ -39,13 +41,13 @@ def neg_log_beta_log_density(exposure: Any, a: Any, count: Any) -> NDArray[np.fl
     return np.asarray(np.where(count > 0, density, 0.0))
 
 
-def truncated_poisson_log_pmf(count: Any, rate: Any) -> NDArray[np.float64]:
+def truncated_poisson(count: Any, rate: Any) -> NDArray[np.float64]:
     """ln P(n), n ~ Pois(λ) given n ≥ 1."""
     poisson = xlogy(count, rate) - rate - gammaln(np.asarray(count) + 1.0)
     return np.asarray(poisson - np.log(-np.expm1(-np.asarray(rate))))
 
 
-def bessel_log_pmf(count: Any, alpha: Any) -> NDArray[np.float64]:
+def bessel(count: Any, alpha: Any) -> NDArray[np.float64]:
     """ln P(n), n ≥ 1: (α/2)^{2n−1} / (n! Γ(n) I₁(α))."""
     n = np.asarray(count, np.float64)
     power = xlogy(2 * n - 1, np.asarray(alpha) / 2) - gammaln(n + 1) - gammaln(n)

@@ -71,7 +71,7 @@ def _log_bessel(log_alpha: Array) -> Array:
     "rate",
     equation=r"n \mid y>0 \sim \mathrm{Bessel}_{-1}(2\sqrt{a y \lambda})",
     reference="Zhou, Cong & Chen 2016, Poisson randomised gamma",
-    log_probability=lambda drawn, value, rate, noise: log_pmf.bessel_log_pmf(
+    log_probability=lambda drawn, value, rate, noise: log_pmf.bessel(
         drawn, 2 * np.sqrt(noise * value * rate)
     ),
 )

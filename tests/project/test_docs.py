@@ -11,9 +11,7 @@ from pathlib import Path
 import pytest
 
 import pgbn
-from pgbn import testing
 from pgbn.nodes.base import Node
-from pgbn.samplers import vectorised
 from tests.helpers.repository import DOCS, ROOT, doc_pages
 
 RUN = [ROOT / "README.md", *doc_pages()]
@@ -66,16 +64,11 @@ def test_the_pattern_finds_the_code() -> None:
         assert len(blocks(page)) >= cells >= 5
 
 
-def test_reference_is_complete() -> None:
-    """Every public name is in the API reference, and nothing that is gone."""
-    text = "".join(page.read_text(encoding="utf-8") for page in (DOCS / "api").glob("*.md"))
-    entries = re.findall(r"^\.\. auto\w+:: (\S+)", text, re.MULTILINE)
-    shown = {entry.rpartition(".")[2] for entry in entries}
-    for module in (pgbn, pgbn.zoo, testing, vectorised):
-        names = [name for name in module.__all__ if not inspect.ismodule(getattr(module, name))]
-        assert set(names) <= shown, f"{module.__name__}: {sorted(set(names) - shown)}"
-    for entry in entries:
-        assert pydoc.locate(entry) is not None, entry
+def test_nothing_in_the_reference_is_gone() -> None:
+    """`test_docstrings` tests that nothing is missing."""
+    for page in (DOCS / "api").glob("*.md"):
+        for entry in re.findall(r"^\.\. auto\w+:: (\S+)", page.read_text("utf-8"), re.MULTILINE):
+            assert pydoc.locate(entry) is not None, entry
 
 
 # ---- names, files and links ----------------------------------------------------------------

@@ -1,0 +1,207 @@
+"""Docstrings of the public callables: complete by numpydoc, with examples that run.
+
+A callable is complete if its docstring has the section Parameters (if it takes any) and the section
+Examples. `undocumented.txt` lists those that are not complete yet, and may only shrink:
+``python -m tests.project.test_docstrings`` writes it again.
+"""
+
+from __future__ import annotations
+
+import doctest
+import inspect
+import pydoc
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+
+import pgbn
+from tests.helpers.repository import DOCS
+
+UNDOCUMENTED = Path(__file__).with_name("undocumented.txt")
+FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+
+
+def modules() -> dict[str, ModuleType]:
+    """The modules with public names: the top level, its subpackages, and theirs."""
+    found, waiting = {}, ["pgbn"]
+    while waiting:
+        name = waiting.pop(0)
+        found[name] = resolved(name)
+        parts = {part: getattr(found[name], part) for part in found[name].__all__}
+        waiting += [f"{name}.{part}" for part, thing in parts.items() if inspect.ismodule(thing)]
+    return found
+
+
+def resolved(name: str) -> Any:
+    """What a dotted name stands for."""
+    thing: Any = pgbn
+    for part in name.split(".")[1:]:
+        thing = getattr(thing, part)
+    return thing
+
+
+def names_in(module: ModuleType) -> list[str]:
+    extra = ["PGBN", "PFA", "NetworkTransformer"] if module is pgbn else []
+    return [*module.__all__, *extra]
+
+
+def is_callable(thing: Any) -> bool:
+    return inspect.isclass(thing) or inspect.isroutine(thing) or hasattr(thing, "__wrapped__")
+
+
+def public_things() -> dict[str, Any]:
+    """The public classes and functions by dotted name, each under its first name."""
+    found: dict[str, Any] = {}
+    seen: set[int] = set()
+    for home, module in modules().items():
+        for name in names_in(module):
+            thing = getattr(module, name)
+            if is_callable(thing) and getattr(thing, "__module__", "").startswith("pgbn"):
+                if id(thing) not in seen:
+                    found[f"{home}.{name}"] = thing
+                seen.add(id(thing))
+    return found
+
+
+def methods_of(cls: type, public: set[type]) -> Iterator[tuple[str, Any]]:
+    """The public methods of a class, those of private base classes included.
+
+    A method that a public base class has too is documented there."""
+    bases = [base for base in cls.__mro__ if base.__module__.startswith("pgbn")]
+    above = [base for base in bases if base is not cls and base in public]
+    known = {name for base in above for name in dir(base)}
+    for name in sorted({name for base in bases for name in vars(base)} - known):
+        made = inspect.getattr_static(cls, name)
+        plain = isinstance(made, classmethod | staticmethod) or inspect.isfunction(made)
+        if plain and not name.startswith("_"):
+            yield name, getattr(cls, name)
+
+
+def public_callables() -> dict[str, Any]:
+    """All public callables: functions, classes (not errors), and methods of classes."""
+    things = public_things()
+    public = {thing for thing in things.values() if inspect.isclass(thing)}
+    found = {}
+    for name, thing in things.items():
+        if not (inspect.isclass(thing) and issubclass(thing, BaseException | Warning)):
+            found[name] = thing
+        if inspect.isclass(thing):
+            found.update({f"{name}.{own}": method for own, method in methods_of(thing, public)})
+    return found
+
+
+CALLABLES = public_callables()
+
+
+def takes_any(thing: Any) -> bool:
+    try:
+        parameters = list(inspect.signature(thing).parameters)
+    except (TypeError, ValueError):
+        return True
+    return bool([name for name in parameters if name != "self"])
+
+
+def sections(thing: Any) -> set[str]:
+    return set(re.findall(r"^(\w+)\n-{3,}$", inspect.getdoc(thing) or "", re.MULTILINE))
+
+
+def missing_sections(thing: Any) -> list[str]:
+    """The sections that a docstring lacks. A class of results may have Attributes instead."""
+    has = sections(thing)
+    if inspect.isclass(thing) and "Attributes" in has:
+        has.add("Parameters")
+    needed = ["Parameters"] * takes_any(thing) + ["Examples"]
+    return [name for name in needed if name not in has]
+
+
+def listed() -> set[str]:
+    return set(UNDOCUMENTED.read_text(encoding="utf-8").split())
+
+
+def test_a_public_callable_has_parameters_and_examples() -> None:
+    lacking = {name: missing_sections(thing) for name, thing in CALLABLES.items()}
+    new = {name: lacks for name, lacks in lacking.items() if lacks and name not in listed()}
+    assert not new, new
+
+
+def test_the_list_of_undocumented_callables_shrinks() -> None:
+    """Remove what has become complete, or is gone: python -m tests.project.test_docstrings."""
+    lacking = {name for name, thing in CALLABLES.items() if missing_sections(thing)}
+    assert not listed() - lacking
+
+
+GROUPS = sorted({name.rsplit(".", 1)[0] for name in CALLABLES} | set(public_things()))
+
+
+def examples_of(group: str) -> dict[str, Any]:
+    """The callables of a class or module whose docstrings have examples."""
+    own = {name: thing for name, thing in CALLABLES.items() if name.rsplit(".", 1)[0] == group}
+    return {name: thing for name, thing in own.items() if ">>>" in (inspect.getdoc(thing) or "")}
+
+
+@pytest.mark.parametrize("group", [group for group in GROUPS if examples_of(group)])
+def test_examples_run(group: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As a reader would type them, after ``import pgbn`` and ``import numpy as np``."""
+    monkeypatch.chdir(tmp_path)
+    runner = doctest.DocTestRunner(optionflags=FLAGS)
+    told: list[str] = []
+    for name, thing in examples_of(group).items():
+        names = {"pgbn": pgbn, "np": np}
+        text = inspect.getdoc(thing) or ""
+        test = doctest.DocTestParser().get_doctest(text, names, name, None, 0)
+        runner.run(test, out=told.append)
+    assert not told, "\n".join(told)
+
+
+# ---- the API reference ----------------------------------------------------------------------
+
+ENTRY = re.compile(r"^\.\. auto(\w+):: (\S+)\n((?:   .*\n)*)", re.MULTILINE)
+
+
+def anchors() -> set[str]:
+    """The dotted names that the pages of docs/api show."""
+    found: set[str] = set()
+    for page in sorted((DOCS / "api").glob("*.md")):
+        for kind, name, options in ENTRY.findall(page.read_text(encoding="utf-8")):
+            found.add(name)
+            thing, members = pydoc.locate(name), re.search(r" :members:(.*)", options)
+            if kind == "module" and ":no-members:" not in options:
+                found |= {f"{name}.{own}" for own in thing.__all__}
+            if kind != "class" or ":no-members:" in options:
+                continue
+            shown = re.findall(r"\w+", members[1]) if members else []
+            inherited = ":inherited-members:" in options
+            shown = shown or [own for own in dir(thing) if inherited or own in vars(thing)]
+            found |= {f"{name}.{own}" for own in shown}
+    return found
+
+
+def names_of(thing_name: str) -> set[str]:
+    """All dotted names of a thing: a function of a subpackage may be on the top level too."""
+    head, _, method = thing_name.rpartition(".")
+    if not inspect.ismodule(resolved(head)):
+        return {f"{name}.{method}" for name in names_of(head)}
+    thing = resolved(thing_name)
+    return {
+        f"{home}.{name}"
+        for home, module in modules().items()
+        for name in names_in(module)
+        if getattr(module, name) is thing
+    }
+
+
+def test_every_public_name_is_in_the_reference() -> None:
+    """Under one of its names. A method that is inherited needs :inherited-members:."""
+    shown, names = anchors(), {*CALLABLES, *public_things()}
+    assert not sorted(name for name in names if not names_of(name) & shown)
+
+
+if __name__ == "__main__":
+    lacking = sorted(name for name, thing in CALLABLES.items() if missing_sections(thing))
+    UNDOCUMENTED.write_text("\n".join(lacking) + "\n", encoding="utf-8")
+    print(len(CALLABLES), "public callables,", len(lacking), "of them without a section")
