@@ -151,7 +151,7 @@ class HeldOut:
             )
         out = ~np.ma.getmaskarray(held_out)
         values = np.ma.getdata(held_out)
-        complaint = self.node.check(np.where(out, values, 0))
+        complaint = self.node.check(values[out])
         if complaint or values.ndim != len(self.node.axes):
             raise DataError(f"HeldOut: the held-out data have {complaint or values.shape}")
         flat, chosen = values.reshape(-1, values.shape[-1]), out.reshape(-1, values.shape[-1])

@@ -158,6 +158,8 @@ class Formula:
         return function(*(_formula(value) for value in inputs))
 
     def __array_function__(self, function: Any, types: Any, args: Any, options: Any) -> Any:
+        if function in _FILLED:
+            return _formula(_FILLED[function](*args[1:]))
         if function is not np.where or len(args) != 3 or options:
             return NotImplemented
         condition, then, otherwise = (_formula(value).latex for value in args)
@@ -165,6 +167,14 @@ class Formula:
             rf"\begin{{cases}} {then} & \text{{if }} {condition} \\ "
             rf"{otherwise} & \text{{otherwise}} \end{{cases}}"
         )
+
+
+# functions that fill an array of the shape of their first argument
+_FILLED: dict[Any, Callable[..., Any]] = {
+    np.zeros_like: lambda *_: 0.0,
+    np.ones_like: lambda *_: 1.0,
+    np.full_like: lambda value, *_: value,
+}
 
 
 def _named(name: str) -> Callable[..., Formula]:

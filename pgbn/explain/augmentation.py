@@ -30,7 +30,7 @@ def exposures(notation: Notation) -> list[Block]:
     labels: list[str] = []
     for node in reversed(notation.network.nodes.values()):
         draw = notation.wiring.draws.get(node.name)
-        if draw is None or draw.kind != "poisson":
+        if draw is None or draw.kind != "poisson" or not draw.receives:
             continue
         if draw.constant_over_simplex and node.name not in notation.wiring.completed:
             continue
@@ -112,8 +112,8 @@ def _data(notation: Notation, lemmas: Lemmas, node: Node) -> list[Block]:
     elif link is not None:
         key = link_lemma(node)
         reason = f"by {lemmas.cite(key)}" if key else f"({link.reference or 'a registered link'})"
-        words.append(f"There are latent counts behind the data, {reason}; they are 0 if the data "
-                     "are 0.")  # fmt: skip
+        zeros = "also where the data are 0" if link.all_cells else "which are 0 if the data are 0"
+        words.append(f"There are latent counts behind the data, {reason}, {zeros}.")
         lines += link_lines(notation, node, link)
     if imputed_line(notation, node) is not None:
         words.append(

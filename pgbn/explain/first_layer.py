@@ -299,9 +299,10 @@ def _why(layer: TokenLayer, out: bool) -> str:
     notation = layer.notation
     loadings = f" and of a Dirichlet for each column of ${notation.bare(layer.loadings.name)}$"
     loadings = loadings if out else ""
-    family = "a Dirichlet" if layer.scores.simplex is not None else "a gamma"
+    simplex = layer.scores.simplex is not None
+    family = "a Dirichlet for each row" if simplex else "a gamma for each entry"
     words = (
-        f"(the normalising constants of {family} for each row of "
+        f"(the normalising constants of {family} of "
         f"${notation.bare(layer.scores.name)}${loadings}, with and without the counts). "
     )
     words += (

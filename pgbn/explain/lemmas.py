@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
-from pgbn.explain.document import Block, Equations, Heading, Items, Paragraph
+from pgbn.explain.document import Block, Equations, Heading, Items, Paragraph, join
 from pgbn.explain.notation import Notation
 from pgbn.nodes.base import Node
 from pgbn.nodes.bernoulli import Bernoulli, LogitBernoulli
@@ -117,7 +117,7 @@ class Lemmas:
             if key not in self.used:
                 self.used.append(key)
             numbers.append(self.used.index(key) + 1)
-        joined = " and ".join(map(str, sorted(numbers)))
+        joined = join(map(str, sorted(numbers)))
         return f"Lemma {joined}" if len(numbers) == 1 else f"Lemmas {joined}"
 
     def blocks(self) -> list[Block]:

@@ -69,6 +69,9 @@ def generative(notation: Notation) -> list[Block]:
         lines += odds_lines(notation, node)
         labels += [f"model {node.name}"] * (len(lines) - len(labels))
     chains = [node for node in notation.network if notation.along(node) is not None]
+    begins = "" if all(map(notation.has_first_rows, chains)) else (
+        "; its value before the first row is 0"
+    )  # fmt: skip
     note: list[Block] = [] if not notation.network.given else [Paragraph(
         f"Given: {', '.join(map(code, notation.network.given))}. "
         "A given node has no step, is read as a constant and is never integrated out."
@@ -80,7 +83,7 @@ def generative(notation: Notation) -> list[Block]:
         ))  # fmt: skip
     note += [Paragraph(
         f"{' and '.join(code(node.name) for node in chains)}: a Markov chain in one node, each row "
-        f"given {_before(notation, chains)}; its value before the first row is 0."
+        f"given {_before(notation, chains)}{begins}."
     )] if chains else []  # fmt: skip
     return [Heading(2, "The generative model"), Equations(tuple(lines), tuple(labels)), *note]
 

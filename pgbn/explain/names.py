@@ -124,8 +124,13 @@ def _parts(dim: str) -> tuple[str, str]:
     return match.group(1), escape_math(mark if len(mark) <= _LONG else mark[0])
 
 
-def indices_of(dims: Iterable[str], renamed: Mapping[str, str]) -> dict[str, str]:
-    """A letter for every dim; ``renamed`` maps other names of a dim to it (k → k')."""
+def indices_of(
+    dims: Iterable[str], renamed: Mapping[str, str], symbols: Iterable[str] = ()
+) -> dict[str, str]:
+    """A letter for every dim; ``renamed`` maps other names of a dim to it (k → k').
+
+    Letters of unusual dims avoid the ``symbols`` of nodes."""
+    taken = set(symbols)
     found: dict[str, str] = {}
     later: list[str] = []
     for dim in dims:
@@ -140,7 +145,9 @@ def indices_of(dims: Iterable[str], renamed: Mapping[str, str]) -> dict[str, str
             found[dim] = _unused(found[renamed[dim]] + "'", found)
         else:
             own = [c for c in base.lower() if c.isascii() and c.isalpha() and c not in "elo"]
-            letter = next((c for c in [*own, *"ihgdbzwyu"] if c not in found.values()), "i")
+            own = own[:1] + [c for c in own[1:] if c not in "mnq"]  # counts and exposures
+            free = [c for c in [*own, *"ihgdbzwyu"] if c not in taken]
+            letter = next((c for c in free if c not in found.values()), "i")
             found[dim] = _unused(_marked(letter, mark), found)
     return found
 

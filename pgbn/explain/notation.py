@@ -93,7 +93,8 @@ class Notation:
                     mark = f"({len(self.constants) + 1})" if self.constants else ""
                     symbol = Symbol(r"\mathrm{const}", mark)
                     self.constants.append((factor.constant, symbol, f"{slot} of `{name}`"))
-        self.index = indices_of(used, renamed)
+        bases = [symbol.base for symbol in self.symbols.values()]
+        self.index = indices_of(used, renamed, bases)
         self.size = sizes_of(self.index)
         self.same_as = {dim: own for dim, own in renamed.items() if own in self.size}
         self.size |= {dim: self.size[own] for dim, own in self.same_as.items()}
@@ -179,6 +180,13 @@ class Notation:
     def has_lag(self, node: Node, slot: str) -> bool:
         """Whether a slot reads the node's own previous row."""
         return self.wiring.polynomials[node.name, slot].along is not None
+
+    def has_first_rows(self, node: Node) -> bool:
+        """Whether every slot that reads earlier rows has terms for the first rows."""
+        return all(
+            any(term.phase == FIRST for term in self.wiring.polynomials[node.name, slot].terms)
+            for slot in self.lagged_slots(node)
+        )
 
     def lagged_slots(self, node: Node) -> list[str]:
         """The slots that read the node's own previous row."""
@@ -383,12 +391,18 @@ class Notation:
 
     def computed_count(self, node: Node, slot: str, at: At | None = None) -> Formula:
         """A count that a rule computes without drawing."""
+        found = self.counted(node, slot, at)
+        if found is not None:
+            return found
+        indices = [(self.index if at is None else at)[dim] for dim in reversed(node.axes)]
+        return Formula(Symbol(f"{self.letter('m')}'", self.marks[node.name]).at(indices))
+
+    def counted(self, node: Node, slot: str, at: At | None = None) -> Formula | None:
+        """What the code of a rule makes of the symbols for a count; None if it cannot be read."""
         rule = self.wiring.rules[node.name, slot]
         arguments = {name: self.quantity(node, name, at) for name in rule.count_reads}
         found = call(rule.count, **arguments)
-        if isinstance(found, Formula):
-            return found
-        return Formula(Symbol(f"{self.letter('m')}'", self.marks[node.name]).at())
+        return found if isinstance(found, Formula) else None
 
     def passed_back_count(self, node: Node, slot: str, at: At) -> Formula:
         """What row t + lag of a chain passes back to row t."""

@@ -14,7 +14,7 @@ from pgbn.explain.notation import At, Notation, Phase, added, operation_value, w
 from pgbn.network.connections import Source, joint_dims
 from pgbn.network.sumproduct import operand_of, reduce_product
 from pgbn.network.terms import Term
-from pgbn.nodes.base import Node, Observed
+from pgbn.nodes.base import Node
 from pgbn.nodes.bernoulli_poisson import BernoulliPoisson
 from pgbn.nodes.poisson_gamma import PoissonGamma
 from pgbn.nodes.rules.registry import find_link
@@ -273,9 +273,12 @@ def count_lines(notation: Notation, node: Node, missing: bool = False) -> list[s
             rows = tables_lines(notation, node, slot, at, phase)
             rows += split_lines(notation, node, slot, at, phase)
             lines += [row + where(condition) for row in rows]
-    if not lines and isinstance(node, Observed):
-        lines.append(rf"{notation.cells(node).latex} &\text{{: the data themselves}}")
-    return lines
+    return lines or [data_line(notation, node)]
+
+
+def data_line(notation: Notation, node: Node) -> str:
+    """The line of a step that draws nothing: its counts are the data."""
+    return rf"{notation.cells(node).latex} &\text{{: the data themselves}}"
 
 
 def imputed_line(notation: Notation, node: Node) -> str | None:
@@ -416,7 +419,22 @@ def draw_lines(notation: Notation, node: Node) -> list[str]:
             stated = clean_math(rule.equation) or r"\text{the registered posterior}"
             lines.append(rf"({symbol} \mid -) &\sim {stated}{tail}")
             lines += where_lines(notation, node, names, at, phase)
-    return lines + odds_lines(notation, node)
+    return lines + _unread_lines(notation, sources) + odds_lines(notation, node)
+
+
+def _unread_lines(notation: Notation, sources: Sequence[Source]) -> list[str]:
+    """What a node receives from rules whose code cannot be written as a formula: their equation."""
+    lines: list[str] = []
+    for source in sources:
+        rule, node, slot = source.rule, source.child, source.slot
+        if rule.is_random or rule.is_quadratic or not callable(rule.count):
+            continue
+        count, exposure = notation.computed_count(node, slot), notation.passed(node, slot)
+        if notation.counted(node, slot) is None or notation.traced(node, slot) is None:
+            names = tuple(dict.fromkeys((*rule.count_reads, *rule.exposure_reads)))
+            pair = f"({count.latex},\\ {exposure.latex})"
+            lines += generic_lines(notation, node, rule.equation, pair, names)
+    return list(dict.fromkeys(lines))
 
 
 def _pseudo(notation: Notation, node: Node) -> Formula:

@@ -9,7 +9,14 @@ from pgbn.explain.first_layer import token_lines
 from pgbn.explain.lemmas import Lemmas, chain_lemma, lemma_of_draw, lemmas_of_rule, passage
 from pgbn.explain.notation import Notation
 from pgbn.explain.sampler import ExplainedSampler
-from pgbn.explain.steps import count_lines, draw_lines, kernel_reason, link_lemma, random_slots
+from pgbn.explain.steps import (
+    count_lines,
+    data_line,
+    draw_lines,
+    kernel_reason,
+    link_lemma,
+    random_slots,
+)
 from pgbn.network.reads import CountsRead, Read
 from pgbn.network.schedule import Freshness
 from pgbn.network.steps import Step
@@ -186,10 +193,11 @@ def _step(
         )
     flag = " (drawn on demand: no step reads it)" if step.on_demand else ""
     method = f" [{step.method}]" if step.method else ""
+    drawn = not step.upward or data_line(notation, node) not in lines
     texts = (
-        reason,
+        reason if drawn else "Nothing is drawn.",
         _sequential(notation, step),
-        _reads(notation, lemmas, steps, step, freshness),
+        _reads(notation, lemmas, steps, step, freshness) if drawn else "",
         _marginalises(notation, steps, number, step),
     )
     return [
@@ -229,7 +237,8 @@ def _reason(notation: Notation, lemmas: Lemmas, step: Step, node: Node) -> str:
         rules = [notation.wiring.rules[node.name, slot] for slot in random_slots(notation, node)]
         for rule in rules:
             keys += [key for key in lemmas_of_rule(rule) if key != "gamma"]
-        if any(notation.is_split(node, slot) for slot in node.slots()
+        phases = [phase for _, phase, _ in notation.rows(node)]
+        if any(notation.is_split(node, slot, phase) for slot in node.slots() for phase in phases
                if (node.name, slot) in notation.wiring.rules):  # fmt: skip
             keys.append(_split_key(notation, node))
         if notation.along(node) is not None:

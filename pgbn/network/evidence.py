@@ -90,7 +90,7 @@ class Exposures:
             return (reduce_product(1.0, (own,), over),)
         if isinstance(rule.count, str):
             return self.named_sum(rule.count, child, over)
-        dims = self._named_dims(child, rule.count_reads)
+        dims = self.named_dims(child, rule.count_reads)
         ordered = tuple(dim for dim in child.axes if dim in dims)
         own = RuleCount(name=child.name, dims=ordered, slot=source.slot)
         return (reduce_product(1.0, (own,), over),)
@@ -139,12 +139,12 @@ class Exposures:
         if rule.drawn is not None:
             return tuple(rule.drawn(child))  # also in time: without what a row passes back
         dims: set[str] = {polynomial.along} if polynomial.along else set()
-        dims |= self._named_dims(child, rule.exposure_reads)
+        dims |= self.named_dims(child, rule.exposure_reads)
         if polynomial.along is not None:
             dims |= self._time_dims(child, polynomial, dims)
         return tuple(dim for dim in child.axes if dim in dims)
 
-    def _named_dims(self, child: Node, names: Iterable[str]) -> set[str]:
+    def named_dims(self, child: Node, names: Iterable[str]) -> set[str]:
         """The dims of the result that a rule of ``child`` makes from the named quantities."""
         dims: set[str] = set()
         for name in names:

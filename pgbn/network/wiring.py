@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pgbn.errors import MissingRuleError, NetworkError
-from pgbn.network.connections import Connections
+from pgbn.network.connections import Connections, Source
 from pgbn.network.evidence import Exposures
 from pgbn.network.reads import OthersRead, Reads
 from pgbn.network.sumproduct import in_words
@@ -211,6 +211,8 @@ class Wiring:
             )
         if not kinds <= set(kinds_received(node)):
             raise MissingRuleError(f"{node.name} cannot receive {kinds} evidence")
+        for source in sources:
+            self._check_dims(source)
         for slot in node.slots():
             rule = self.rules.get((node.name, slot))
             if rule is None:
@@ -239,6 +241,20 @@ class Wiring:
                         f"to it, as in {slot}=0.1 + {node.name}; or draw the two together: "
                         f"pgbn.RandomisedGamma({child.name!r}, rate of {node.name}, rate)"
                     )
+
+    def _check_dims(self, source: Source) -> None:
+        """Reject evidence that varies along a dim of the child that its slot may not have."""
+        child, slot, rule = source.child, source.slot, source.rule
+        names = {*rule.count_reads, *rule.exposure_reads}
+        allowed = child.slot_axes(slot)
+        beyond = self.exposures.named_dims(child, names) - set(allowed)
+        if beyond and not rule.is_random:
+            raise MissingRuleError(
+                f"{child.name}: slot_axes({slot!r}) of {type(child).__name__} is {allowed}, but "
+                f"its rule for {slot} reads {', '.join(sorted(names))}, which also have the dims "
+                f"{', '.join(sorted(beyond))}; remove slot_axes: a node in a slot may have fewer "
+                "dims than the slot"
+            )
 
     def _check_integer(self, node: Node, slot: str) -> None:
         for source in self.sources[node.name]:

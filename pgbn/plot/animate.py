@@ -28,6 +28,7 @@ from pgbn.explain.notation import Notation
 from pgbn.explain.sampler import sampler_of_chain
 from pgbn.explain.sweep import step_lines
 from pgbn.network.schedule import reorder
+from pgbn.nodes.beta import BetaOdds
 from pgbn.plot.picture import find_plate, make_boxes, plot
 from pgbn.plot.schedule import HATCH, freshness_table
 from pgbn.storage.atomic_files import save_text
@@ -179,7 +180,11 @@ def _numbers(chain: Chain, event: TraceEvent) -> list[str]:
         updated = posterior_of(program, node)()
         lines += [f"{slot} = {_short(np.squeeze(np.asarray(value)))}"
                   for slot, value in updated.items()]  # fmt: skip
-    return [*lines, f"{node.name} = {_short(event.value)}"]
+    value, shown = event.value, node.name
+    if isinstance(node, BetaOdds):  # the value is (1 − p) / p
+        lines.append(f"{node.name} = {_short(1.0 / (1.0 + np.asarray(value)))}")
+        shown = f"(1 − {node.name}) / {node.name}"
+    return [*lines, f"{shown} = {_short(value)}"]
 
 
 def _short(array: Any) -> str:

@@ -231,7 +231,7 @@ def dirichlet(stream: Stream, concentration: ArrayLike, axis: Any) -> NDArray[np
     """x ~ Dir(concentration) along ``axis`` (from 1 on), or over the cells of several axes: gammas,
     divided by their sum.
 
-    If all gammas of a line may underflow, it is the softmax of their logarithms (math.md 0.6).
+    If all gammas of a line may underflow, it is the softmax of their logarithms.
     Concentrations of 0 give 0; a line of zeros only gives the uniform distribution.
     """
     if isinstance(axis, tuple):

@@ -108,7 +108,8 @@ def _data_counts(program: Program, node: Observed) -> Any:
 def _node_counts(program: Program, node: Node, slot: str, results: list[Any]) -> Any:
     """The counts that a node drew for a slot, and how they were shared out."""
     rule = program.wiring.rules[node.name, slot]
-    names = _parameters(rule.log_probability, f"{type(node).__name__}.{slot}")
+    law = (lambda: 0.0) if rule.is_computed else rule.log_probability
+    names = _parameters(law, f"{type(node).__name__}.{slot}")
     known = {name: program.quantity(node, name).get() for name in names if name not in
              ("drawn", "axis", "count")}  # fmt: skip
     result, received = results[0], None
@@ -119,8 +120,8 @@ def _node_counts(program: Program, node: Node, slot: str, results: list[Any]) ->
         if received is not None:
             received = received + _stack(program, node, list(program.counts[node.name, PREVIOUS]))
     known |= {"drawn": result, "axis": program.stream(node.name, 0).simplex, "count": received}
-    assert rule.log_probability is not None
-    each = rule.log_probability(**{name: known[name] for name in names})
+    assert law is not None
+    each = law(**{name: known[name] for name in names})
     tables = result.count if isinstance(result, Evidence) else result
     if not rule.is_quadratic:  # tables are shared out below
         each = each - xlogy(tables, program.slot(node.name, slot).get())

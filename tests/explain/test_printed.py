@@ -147,7 +147,7 @@ def test_a_wrong_equation_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
 WRONG = [
     ("covariates", "beta", r"\mathrm{mean} + \hat{b}", r"\mathrm{mean} - \hat{b}"),
     ("covariates", "beta", r"\cdot I + \hat{A}", r"\cdot I + 2 \hat{A}"),
-    ("covariates", "beta", r"\mathrm{const}_{c' j}", r"\mathrm{const}_{c j}"),
+    ("covariates", "beta", r"\mathrm{const}_{r' j}", r"\mathrm{const}_{r j}"),
     ("covariates", "bias", r" - \mathrm{noise}\, ", r" + \mathrm{noise}\, "),
     ("covariates", "a", "} / a", "}"),
     ("covariates", "a", r"\mathrm{exposure} = \ln(1", r"\mathrm{exposure} = \ln(2"),

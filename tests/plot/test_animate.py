@@ -53,6 +53,10 @@ def test_the_numbers_are_those_of_the_chain() -> None:
     assert (
         sum(map(int, events["counts(x)"]["numbers"][0].split("← ")[1].split(" (")[0].split())) == 8
     )
+    p, odds = events["p2"]["numbers"][-2:]
+    value = np.ravel(chain.values["p2"])[0]
+    assert p.startswith(f"p2 = {1 / (1 + value):.3g}")
+    assert odds.startswith(f"(1 − p2) / p2 = {value:.3g}")
     assert events["gamma0"]["stale"] >= ["r"]
     assert "<math" in events["c3"]["equation"]
 

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from html import unescape
 
+import nbformat
 import pytest
 
 import pgbn
@@ -26,6 +27,15 @@ def test_there_are_seven_lectures_in_the_index():
     index = (COURSE / "index.md").read_text("utf-8")
     assert len(LECTURES) == 7
     assert all(f"{{doc}}`{lecture.stem}`" in index for lecture in LECTURES)
+
+
+@pytest.mark.parametrize("lecture", LECTURES, ids=lambda path: path.stem)
+def test_a_lecture_converts_to_a_notebook(lecture):
+    """The header is that of a notebook, whose schema asks for the name of a kernel to show."""
+    header = lecture.read_text("utf-8").split("---\n")[1]
+    kernel = dict(re.findall(r"^  (\w+): (.+)$", header, re.MULTILINE))
+    book = nbformat.v4.new_notebook(metadata={"kernelspec": kernel})
+    nbformat.validate(book)
 
 
 @pytest.mark.parametrize("lecture", LECTURES, ids=lambda path: path.stem)

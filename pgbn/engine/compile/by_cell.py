@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln
 
+from pgbn.engine.compile.density import has_cell_density
 from pgbn.engine.compile.products import splitter_of
 from pgbn.engine.compile.program import Program
 from pgbn.engine.data.cells import Cells
@@ -81,7 +82,15 @@ class ByCell:
         """log p(x) of every cell. If the node sums along its last dim and the cells are complete
         rows, log p of every row."""
         value = cells.values.astype(np.float64)
-        slots = self.slots(cells)
+        slots: dict[str, Any] = self.slots(cells)
+        if self.node.simplex is not None and not has_cell_density(self.node):
+            shape = (-1, self.columns)
+            known = {slot: each.reshape(shape) for slot, each in slots.items()}
+            with np.errstate(divide="ignore"):
+                found = self.node.log_density(value.reshape(shape), axis=1, **known)
+            return np.asarray(
+                np.broadcast_to(found, (value.size // self.columns, self.columns)).sum(axis=1)
+            )
         with np.errstate(divide="ignore"):
             each = np.asarray(self.node.log_density_cells(value, **slots))
         if self.node.simplex is None:

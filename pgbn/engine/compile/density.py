@@ -31,7 +31,8 @@ def density_over(program: Program, name: str, kept: tuple[str, ...]) -> NDArray[
     (R, *kept)."""
     node = program.network.nodes[name]
     link = find_link(node)
-    if isinstance(node, Observed) and link is not None:
+    whole = isinstance(node, Observed) and node.simplex is not None and not has_cell_density(node)
+    if isinstance(node, Observed) and link is not None and not whole:
         rule = program.wiring.rules.get((name, link.slot))
         if rule is not None and isinstance(rule.exposure, (int, float)):
             return _data_density(program, node, link.slot, float(rule.exposure), kept)
@@ -48,6 +49,12 @@ def density_over(program: Program, name: str, kept: tuple[str, ...]) -> NDArray[
     axes = [density.ndim - len(stored) + stored.index(dim) for dim in kept]
     sums = density.sum(axis=tuple(axis for axis in range(1, density.ndim) if axis not in axes))
     return np.asarray(sums.transpose(0, *(1 + sorted(axes).index(axis) for axis in axes)))
+
+
+def has_cell_density(node: Observed) -> bool:
+    """Whether a type defines the density of its cells without the factorial of their total, as
+    `Multinomial` does."""
+    return type(node).log_density_cells is not Observed.log_density_cells
 
 
 def _data_density(

@@ -130,9 +130,9 @@ def _read_dense(node: Observed, value: Any, imputed: bool) -> Cells:
     if sees_zeros(node):
         _check_all_fit(node, array.shape)
     array = _wide(array)
+    _check_values(node, array if mask is None else array[~mask], imputed)
     if mask is not None:
         array = np.where(mask, 0, array)
-    _check_values(node, array, imputed)
     return cells_of(node, array[None], 1, mask)
 
 

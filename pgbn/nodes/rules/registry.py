@@ -557,7 +557,8 @@ def rules() -> str:
         lines.append(title)
         tables.append(f"**{title}**\n\n| | relation | kind | equation |\n|---|---|---|---|")
         for place, relation, kind, equation in rows:
-            plain = plain_formula(equation) if equation else "the data are the counts"
+            unstated = "the data are the counts" if "Links" in title else "(no equation= was given)"
+            plain = plain_formula(equation) if equation else unstated
             lines.append(f"  {place:<26}{relation:<11}{kind:<13}{plain}")
             formula = f"${equation}$".replace("|", r"\vert ") if equation else plain
             tables[-1] += f"\n| `{place}` | {relation} | {kind} | {formula} |"

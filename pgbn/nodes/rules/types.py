@@ -103,6 +103,11 @@ class EvidenceRule:
         return self.count if isinstance(self.count, str) else getattr(self.count, "passed_on", "")
 
     @property
+    def is_computed(self) -> bool:
+        """Whether the count is kept as a drawn one is, but computed."""
+        return getattr(self.count, "is_computed", False)
+
+    @property
     def is_integer(self) -> bool:
         """Whether the count is an integer, as thinning and tables need it."""
         return self.is_random or self.count == "count"
@@ -195,5 +200,6 @@ def kept_count(source: Function | str) -> Function:
     kind = inspect.Parameter.KEYWORD_ONLY
     reads = [inspect.Parameter(name, kind) for name in ("stream", *names)]
     count.__signature__ = inspect.Signature(reads)  # type: ignore[attr-defined]
+    count.is_computed = True  # type: ignore[attr-defined]
     count.passed_on = "" if callable(source) else source  # type: ignore[attr-defined]
     return count

@@ -157,7 +157,7 @@ def _search_from_mode(rng, alpha):
 def draw_bessel(rng, log_alpha):
     """n >= 1 with P(n) = (alpha/2)^(2n-1) / (n! (n-1)! I_1(alpha)): Bessel(-1, alpha).
 
-    Yuan and Kalbfleisch (2000); math.md 0.6. Takes ln alpha, as alpha^2 may underflow: n -> 1 as
+    Yuan and Kalbfleisch (2000). Takes ln alpha, as alpha^2 may underflow: n -> 1 as
     alpha -> 0. The time grows as sqrt(alpha); accurate for alpha up to 1e6 and beyond, a draw
     above alpha = 1e12 is made at 1e12.
     """
