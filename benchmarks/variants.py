@@ -20,6 +20,7 @@ from benchmarks.sweep import load
 from pgbn import Dirichlet, Gamma, Network, Poisson
 from pgbn.engine.rows.gamma_chain import ChainPattern, find_chain
 from pgbn.engine.rows.independent import row_network
+from pgbn.engine.rows.infer import infer_rows
 
 DIMS = ("doc", "term")
 NEW_ROWS = "new rows, T = 2: general way ÷ kernels"
@@ -157,8 +158,8 @@ class NewRows:
         self.nodes = chain.scores  # the kernels tell of no others
 
     def sweep(self):
-        self.network.infer({"x": self.rows}, self.given, burn_in=20, draws=20, threads=1,
-                           nodes=self.nodes, kernels=self.kernels)  # fmt: skip
+        infer_rows(self.network, {"x": self.rows}, self.given, burn_in=20, draws=20, threads=1,
+                   nodes=self.nodes, kernels=self.kernels)  # fmt: skip
 
 
 def compare_new_rows(counts, topics, rows, burn_in, repeats):

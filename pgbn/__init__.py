@@ -21,7 +21,6 @@ _NAMES_OF = {
     "pgbn.engine.run.chain": "Chain",
     "pgbn.engine.run.draws": "Draws",
     "pgbn.engine.run.progress": "Event",
-    "pgbn.engine.run.sampling": "time_samplers",
     "pgbn.errors": (
         "DataError MissingRuleError NetworkError PgbnError PgbnWarning StaleReadError StorageError"
     ),
@@ -39,7 +38,6 @@ _NAMES_OF = {
     "pgbn.samplers.on_ray": "Ray",
     "pgbn.storage": "load save",
     "pgbn.storage.corpus": "Corpus",
-    "pgbn.training.growing": "Progress",
     "pgbn.training.layerwise": "train_layerwise",
     "pgbn.training.merging": "merge_topics",
     "pgbn.training.minibatch.train": "MinibatchEvent train_minibatch",

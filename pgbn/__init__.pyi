@@ -15,7 +15,6 @@ from pgbn.engine.rows.new_rows import NewRows as NewRows
 from pgbn.engine.run.chain import Chain as Chain
 from pgbn.engine.run.draws import Draws as Draws
 from pgbn.engine.run.progress import Event as Event
-from pgbn.engine.run.sampling import time_samplers as time_samplers
 from pgbn.errors import DataError as DataError
 from pgbn.errors import MissingRuleError as MissingRuleError
 from pgbn.errors import NetworkError as NetworkError
@@ -63,7 +62,6 @@ from pgbn.samplers.on_ray import Ray as Ray
 from pgbn.storage import load as load
 from pgbn.storage import save as save
 from pgbn.storage.corpus import Corpus as Corpus
-from pgbn.training.growing import Progress as Progress
 from pgbn.training.layerwise import train_layerwise as train_layerwise
 from pgbn.training.merging import merge_topics as merge_topics
 from pgbn.training.minibatch.train import MinibatchEvent as MinibatchEvent
@@ -114,7 +112,6 @@ __all__ = [
     "Poisson",
     "PoissonGamma",
     "Priors",
-    "Progress",
     "RandomisedGamma",
     "Ray",
     "Rename",
@@ -147,7 +144,6 @@ __all__ = [
     "show_versions",
     "split_tokens",
     "testing",
-    "time_samplers",
     "train_layerwise",
     "train_minibatch",
     "transform_to",

@@ -50,13 +50,32 @@ def validated(function: Callable[P, R]) -> Callable[P, R]:
 
     @wraps(function)
     def checked(*args: P.args, **kwargs: P.kwargs) -> R:
-        bound = signature.bind(*args, **kwargs)
+        try:
+            bound = signature.bind(*args, **kwargs)
+        except TypeError as error:
+            raise TypeError(_wrong_call(function, signature, args, kwargs, error)) from None
         bound.apply_defaults()
         for name, check in checks().items():
             bound.arguments[name] = check(bound.arguments[name], name)
         return function(*bound.args, **bound.kwargs)
 
     return checked
+
+
+def _wrong_call(
+    function: Callable[..., Any],
+    signature: inspect.Signature,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    error: TypeError,
+) -> str:
+    """What is wrong with the arguments of a call: an unknown one, or else Python's own words."""
+    names, name = list(signature.parameters), function.__name__
+    if names[:1] == ["self"]:
+        names, name = names[1:], f"{type(args[0]).__name__}.{name}"
+    for unknown in kwargs.keys() - set(names):
+        return f"{name} has no argument {unknown!r}.{did_you_mean(unknown, names)}"
+    return f"{name}: {error}"
 
 
 def _resolved(annotation: Any, scope: dict[str, Any]) -> Any:
@@ -258,12 +277,17 @@ def _sizes(value: Any, name: str) -> Mapping[str, int]:
     return value
 
 
+def _place(value: Any, name: str) -> Path:
+    return check_path(name, value)
+
+
 Seed = Annotated[int, check_seed]
 Sweeps = Annotated[int, at_least(0)]
 Count = Annotated[int, at_least(1)]
 Replicates = Annotated[int, at_least(2)]
 Flag = Annotated[bool, _flag]
 Sizes = Annotated[Mapping[str, int], _sizes]
+Place = Annotated[str | Path, _place]
 
 
 # ---- arrays that a user gives: numbers, with named dims in order, nothing masked ----------

@@ -71,7 +71,7 @@ class Replicates:
             PlainVariates(np.random.default_rng(seed)),
         )
         self.chain = Reference(network, {}, every, variates, replicates=copies)
-        self.network, self.program, self.replicates = network, self, copies
+        self.network, self._program, self.replicates = network, self, copies
         self.storage = {node.name: node.axes for node in network}
         for node in network:
             for part in self.chain.parts(node):
@@ -89,10 +89,10 @@ class Replicates:
     def sweep(self) -> None:
         self.chain.sweep()
 
-    def refresh(self) -> None:
+    def _refresh(self) -> None:
         pass
 
-    def redraw(self, name: str, key: int) -> None:
+    def _redraw(self, name: str, key: int) -> None:
         self.chain.generate(self.network[name])
 
 

@@ -165,7 +165,7 @@ def train_depths(
     burn_in: list[int],
     sweeps: int,
     eta: float,
-    callback: Callable[[pgbn.Progress], None] | None = None,
+    callback: Callable[[pgbn.Event], None] | None = None,
     measure: Mapping[str, Callable[[], Any]] | None = None,
 ) -> Iterator[Trained]:
     """The networks of 1, 2, … layers.

@@ -39,7 +39,7 @@ class Samples:
     def __init__(self, held: pgbn.HeldOut) -> None:
         self.held = held
 
-    def __call__(self, progress: pgbn.Progress) -> None:
+    def __call__(self, progress: pgbn.Event) -> None:
         if progress.phase == "burn_in" and progress.sweep == 1:
             self.held.reset()  # samples of two depths, or from before a prune, never mix
         if progress.phase == "collect" and progress.sweep % 5 == 0:

@@ -10,10 +10,9 @@ from pgbn.engine.run import chain_files as chain_files
 from pgbn.engine.run.chain import Chain
 from pgbn.engine.run.draws import Draws
 from pgbn.engine.run.progress import Event
-from pgbn.engine.run.sampling import time_samplers
 from pgbn.engine.steps import gamma_layers as gamma_layers
 from pgbn.engine.steps import sequential as sequential
 from pgbn.engine.steps import shared_rows as shared_rows
 from pgbn.engine.steps import time as time
 
-__all__ = ["Chain", "Draws", "Event", "register_kernel", "register_sampler", "time_samplers"]
+__all__ = ["Chain", "Draws", "Event", "register_kernel", "register_sampler"]

@@ -7,12 +7,11 @@ import packages above this one, each when it is called.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import networkx as nx
 
-from pgbn.checks import Count, Flag, Replicates, Seed, Sizes, Sweeps, validated
+from pgbn.checks import Count, Flag, Place, Replicates, Seed, Sizes, Sweeps, validated
 
 if TYPE_CHECKING:
     from pgbn.engine.rows.new_rows import NewRows
@@ -47,12 +46,34 @@ class NetworkMethods:
         sizes: Sizes | None = None,
         given: Mapping[str, Any] | Draws | None = None,
     ) -> dict[str, Any]:
-        """A draw of all nodes from the joint distribution, each given its parents.
+        """Draw all nodes from the joint distribution, each given its parents.
 
-        The nodes in ``given`` keep their values, and the nodes that depend on them are drawn given
-        these. Nodes above a given node are omitted, since they have a posterior given it, which
-        `sample` draws. ``given`` may be draws with the dims (draw, …) or (chain, draw, …). The
-        returned arrays then have these dims too, with one draw of the others for each.
+        Parameters
+        ----------
+        seed
+            An integer from 0 to 2^64 - 1.
+        sizes
+            The sizes of dims that the network does not fix, such as ``{"doc": 100}``.
+        given
+            Values of some nodes. The nodes that depend on them are drawn given these. Nodes above a
+            given node are omitted, since they have a posterior given it, which `sample` draws.
+            Draws with the dims (draw, …) or (chain, draw, …) are allowed. The returned arrays then
+            have these dims too, with one draw of the others for each.
+
+        Returns
+        -------
+        dict
+            One array for each node, with the dims of the node.
+
+        Examples
+        --------
+        >>> import pgbn as pg
+        >>> theta = pg.Gamma("theta", 1.0, 1.0, dims=("doc", "topic"))
+        >>> phi = pg.Dirichlet("phi", 0.5, over="term", dims="topic")
+        >>> net = pg.Network(pg.Poisson("x", phi @ theta, dims=("doc", "term")))
+        >>> new = net.generate(seed=1, sizes={"doc": 4, "term": 5, "topic": 3})
+        >>> new["x"].shape, new["phi"].shape
+        ((4, 5), (3, 5))
         """
         from pgbn.engine.run.generate import generate_network
 
@@ -67,47 +88,96 @@ class NetworkMethods:
         threads: int | None = None,
         coords: Mapping[str, Any] | None = None,
     ) -> Draws:
-        """Draws of all nodes and the data from the joint distribution: (1, draws, *dims) each.
+        """Draw all nodes and the data many times from the joint distribution.
 
-        ``sizes`` gives the sizes of the dims that the network does not fix. In ArviZ the draws are
-        the groups prior and prior_predictive."""
+        Parameters
+        ----------
+        draws
+            The number of draws.
+        sizes
+            The sizes of dims that the network does not fix.
+        seed, threads
+            As in `sample`.
+        coords
+            Labels along dims: ``{"term": words}``.
+
+        Returns
+        -------
+        Draws
+            Arrays (1, draws, *dims). `Draws.to_arviz` makes them the groups prior and
+            prior_predictive.
+
+        Examples
+        --------
+        >>> import pgbn as pg
+        >>> theta = pg.Gamma("theta", 1.0, 1.0, dims=("doc", "topic"))
+        >>> phi = pg.Dirichlet("phi", 0.5, over="term", dims="topic")
+        >>> net = pg.Network(pg.Poisson("x", phi @ theta, dims=("doc", "term")))
+        >>> prior = net.prior_predictive(10, sizes={"doc": 4, "term": 5, "topic": 3})
+        >>> prior["x"].shape
+        (1, 10, 4, 5)
+        """
         from pgbn.engine.run.forecast import prior_draws
 
         return prior_draws(self._network, draws, sizes or {}, seed, threads, coords)
 
+    @validated
     def chain(
         self,
         data: Mapping[str, Any],
-        seed: int = 0,
-        chain: int = 0,
+        seed: Seed = 0,
+        chain: Seed = 0,
         init: Mapping[str, Any] | None = None,
         sampler: str = "auto",
         threads: int | None = None,
         executor: Executor | None = None,
         given: Mapping[str, Any] | Draws | None = None,
     ) -> Chain:
-        """A Markov chain at its beginning: `Chain.sweep` runs it.
+        """A Markov chain before its first sweep; `Chain.sweep` runs it.
 
-        ``init`` gives latent nodes their first values; the others are drawn from the prior.
-        ``chain`` numbers the chains with the same ``seed``. ``sampler`` says how the counts of the
-        first layer φ·θ are drawn. All samplers are exact:
+        Parameters
+        ----------
+        data
+            The data of each observed node, by name: ``{"x": X}``. Arrays, sparse matrices, data
+            frames, xarray and masked arrays (for missing cells) are allowed.
+        seed, chain
+            Chains with the same ``seed`` and another number ``chain`` are independent.
+        init
+            First values of some latent nodes. The others are drawn from the prior.
+        sampler
+            How the counts of the first layer φ·θ are drawn. All samplers are exact:
 
-        - "blocked": given φ and θ, cell by cell;
-        - "partial": given φ, with θ integrated out, token by token;
-        - "collapsed": with φ and θ integrated out, token by token;
-        - "composed": as "blocked", by the general rules instead of kernels (slow, to compare);
-        - "general": the same for the first layer alone, with kernels elsewhere;
-        - "auto": "collapsed" if the network allows it, unless counts are so large that cells
-          are much cheaper than tokens.
+            - "blocked": given φ and θ, cell by cell;
+            - "partial": given φ, with θ integrated out, token by token;
+            - "collapsed": with φ and θ integrated out, token by token;
+            - "composed": as "blocked", by the general rules instead of kernels (slow, to compare);
+            - "general": the same for the first layer alone, with kernels elsewhere;
+            - "auto": "collapsed" if the network allows it, unless counts are so large that cells
+              are much cheaper than tokens.
+        threads
+            The number of threads, by default PGBN_THREADS or all cores. It changes the speed, never
+            the result.
+        executor
+            Runs the work instead of threads: `pgbn.Disk`, `pgbn.Ray`.
+        given
+            Values of latent nodes, which are then fixed as if they were data:
+            ``{"phi": topics}``. The chain is that of `with_given`. An array with the dims
+            (draw, …) or (chain, draw, …), as in `Draws`, contains n draws. They are used one after
+            another: sweep s uses number (s − 1) mod n.
 
-        ``threads`` changes the speed, never the result; None is PGBN_THREADS or all cores.
-        ``executor`` runs the work instead of threads, see `pgbn.samplers.Executor`.
+        Returns
+        -------
+        Chain
+            The chain, after 0 sweeps.
 
-        ``given`` fixes latent nodes at values, as if they were data: ``{"phi": topics}``. The chain
-        is that of `with_given`: it draws the others from their posterior given these values, which
-        have no step. An array with the dims (draw, …) or (chain, draw, …), as `Draws` has them,
-        contains n draws, which are used one after another: sweep s uses number (s − 1) mod n. The
-        target of the other nodes then changes in every sweep; `infer` runs several sweeps for each.
+        Examples
+        --------
+        >>> import pgbn as pg
+        >>> net = pg.zoo.pfa(3)
+        >>> data = {"x": [[2, 0, 1], [0, 3, 1]]}
+        >>> chain = net.chain(data, seed=1).sweep(5)
+        >>> chain.sweeps, chain.values["theta1"].shape
+        (5, (2, 3))
         """
         from pgbn.engine.run.chain import Chain
 
@@ -115,14 +185,15 @@ class NetworkMethods:
             self._network, data, seed, chain, init, sampler, threads, executor, given
         )
 
+    @validated
     def sample(
         self,
         data: Mapping[str, Any],
-        burn_in: int = 1000,
-        draws: int = 500,
-        thin: int = 1,
-        chains: int = 1,
-        seed: int = 0,
+        burn_in: Sweeps = 1000,
+        draws: Count = 500,
+        thin: Count = 1,
+        chains: Count = 1,
+        seed: Seed = 0,
         keep: Iterable[str] | Mapping[str, Any] | None = None,
         progress: bool = True,
         sampler: str = "auto",
@@ -131,34 +202,70 @@ class NetworkMethods:
         executor: Executor | None = None,
         given: Mapping[str, Any] | Draws | None = None,
         coords: Mapping[str, Any] | None = None,
-        parallel: int = 1,
-        save: str | Path | None = None,
+        parallel: Count = 1,
+        save: Place | None = None,
         minutes: float | None = 5.0,
         engine: str = "fast",
     ) -> Draws:
-        """Run chains and keep draws of the nodes in ``keep``.
+        """Run chains and keep draws of latent nodes.
 
-        By default all latent nodes that are not given are kept. ``keep`` may also name data with
-        missing cells, whose imputed counts are kept, and expressions:
-        ``keep={"theta": theta, "rate": phi @ theta}``. ``coords`` are labels along dims,
-        ``{"term": words}``, in addition to those of data frames and xarray.
+        The draws are bit-identical for any ``threads``, ``executor``, ``parallel`` and ``save``.
+        Ctrl-C stops after the current sweep. The draws that were kept are returned (see
+        `Draws.interrupted`), or `KeyboardInterrupt` is raised if there are none. With ``save`` it
+        is always raised, and says how to continue. SIGTERM and SIGHUP do the same.
 
-        ``given`` fixes latent nodes at values, or at draws one after another, see `chain`.
+        Parameters
+        ----------
+        data
+            The data of each observed node, by name, as in `chain`.
+        burn_in
+            Sweeps before the first draw.
+        draws
+            Draws that are kept of each chain.
+        thin
+            Sweeps for each draw.
+        chains, seed
+            The number of chains, and the seed that they share.
+        keep
+            Names of nodes; by default all latent nodes that are not given. Data with missing cells
+            may be named too: their imputed counts are kept. So may expressions, in a dict:
+            ``keep={"theta": theta, "rate": phi @ theta}``.
+        progress
+            Show a line with the progress, in a terminal or notebook.
+        sampler, threads, executor, given
+            As in `chain`.
+        callback
+            A function that receives a `pgbn.Event` after every sweep.
+        coords
+            Labels along dims, ``{"term": words}``, in addition to those of data frames and xarray.
+        parallel
+            Chains that run at the same time. They share the ``threads``.
+        save
+            A folder for the run. Every ``minutes`` each chain writes its state and its new draws,
+            which then need no memory. `pgbn.resume` continues after a stop of any kind.
+        minutes
+            The time between two saves.
+        engine
+            "fast", or "reference": the same law in plain numpy (`pgbn.reference`), for small data
+            and without numba. Its random numbers are different, it shows no progress, and it
+            rejects ``save``, ``executor``, ``threads``, ``parallel``, ``callback`` and ``sampler``.
 
-        ``parallel`` chains run at the same time and share the ``threads``. With ``save`` the run is
-        kept in a folder: every ``minutes`` each chain writes its state and its new draws, which
-        then need no memory. `pgbn.resume` continues after a stop of any kind. The draws are
-        bit-identical with all these options.
+        Returns
+        -------
+        Draws
+            Arrays with the dims (chain, draw, *dims), by name.
 
-        ``callback`` receives a `pgbn.Event` after every sweep. Ctrl-C stops after the sweep: the
-        draws that were kept are returned (see `Draws.interrupted`), or `KeyboardInterrupt` is
-        raised if there are none. With ``save`` it is always raised, and says how to continue.
-        SIGTERM and SIGHUP do the same.
-
-        ``engine="reference"`` draws from the same law in plain numpy (`pgbn.reference`), for small
-        data and without numba. It shows no progress, and its random numbers are different.
-        ``save``, ``executor``, ``threads``, ``parallel``, ``callback`` and ``sampler`` are rejected
-        with it.
+        Examples
+        --------
+        >>> import pgbn as pg
+        >>> net = pg.zoo.pfa(3)
+        >>> data = {"x": [[2, 0, 1], [0, 3, 1]]}
+        >>> draws = net.sample(data, burn_in=5, draws=10, chains=2)
+        >>> draws["theta1"].shape
+        (2, 10, 2, 3)
+        >>> again = net.sample(data, 5, 10, keep=["theta1"], given={"phi1": draws.mean("phi1")})
+        >>> list(again)
+        ['theta1']
         """
         if engine != "fast":
             from pgbn.reference_run import check_engine, sample_reference
@@ -177,6 +284,48 @@ class NetworkMethods:
         )  # fmt: skip
 
     @validated
+    def time_samplers(
+        self,
+        data: Mapping[str, Any],
+        *,
+        burn_in: Sweeps = 20,
+        sweeps: Count = 5,
+        threads: int | None = None,
+    ) -> dict[str, float]:
+        """Measure a sweep with each sampler of the first layer that the network has.
+
+        ``sampler="auto"`` depends on the sizes of the data and never uses a clock, since the same
+        seed must give the same chain everywhere. If time matters more, choose by hand:
+        ``net.chain(data, sampler=…)``.
+
+        Parameters
+        ----------
+        data
+            As in `chain`.
+        burn_in
+            Sweeps that are not measured.
+        sweeps
+            Sweeps that are measured.
+        threads
+            As in `chain`.
+
+        Returns
+        -------
+        dict
+            The seconds of the quickest sweep, by sampler, the quickest sampler first.
+
+        Examples
+        --------
+        >>> import pgbn as pg
+        >>> seconds = pg.zoo.pfa(3).time_samplers({"x": [[2, 0, 1]]}, burn_in=1, sweeps=1)
+        >>> sorted(seconds)
+        ['blocked', 'collapsed', 'partial']
+        """
+        from pgbn.engine.run.sampling import time_samplers
+
+        return time_samplers(self._network, data, burn_in, sweeps, threads)
+
+    @validated
     def infer(
         self,
         data: Mapping[str, Any],
@@ -190,48 +339,92 @@ class NetworkMethods:
         keep: str = "moments",
         threads: int | None = None,
         executor: Executor | None = None,
-        kernels: Flag = True,
         proportions: Flag = False,
     ) -> NewRows:
         """The posterior of all nodes of new rows, given the nodes that all rows share.
-
-        ``rows`` is the dim of the rows, called the plate: by default the first dim of the first
-        data node.
-
-        ``given`` has the values of the nodes without the plate: posterior means, one draw, or many
-        draws (a dict of arrays, or `Draws`). Many draws carry their uncertainty into the result.
-        Each of n draws serves for its share of the ``draws``, after ``burn_in`` sweeps given the
-        first and burn_in / n given each further one. Nodes that matter only through given nodes are
-        omitted. An observed node without ``data`` is omitted too, and `NewRows.to_draws` predicts
-        it. Values in ``given`` of nodes with the plate belong to other rows, and are not read.
 
         The rows must be independent given the rest; other networks are rejected with the reason. A
         row draws from streams keyed by the seed and its own data. Its result is bit-identical
         alone, in any batch, in any order and on any number of threads. Rows are run in batches of
         bounded memory, and sparse data stay sparse.
 
-        The result has means and standard deviations of ``nodes`` (by default all with the plate),
-        ``quantiles`` of these levels, and with ``keep="draws"`` all draws. With ``proportions`` it
-        also has the moments of each row divided by its sum, θ_j / θ_·j.
+        Parameters
+        ----------
+        data
+            The data of the new rows, by name, as in `chain`. An observed node without data is
+            omitted, and `NewRows.to_draws` predicts it.
+        given
+            Values of the nodes without the dim of the rows: posterior means, one draw, or many
+            draws (a dict of arrays, or `Draws`). Many draws carry their uncertainty into the
+            result. Values of nodes with the dim belong to other rows, and are ignored.
+        rows
+            The dim of the rows, called the plate: by default the first dim of the first data node.
+        burn_in, draws
+            Sweeps before the first draw, and draws of each row. Each of n given draws serves for
+            draws / n of them, after ``burn_in`` sweeps given the first and burn_in / n given each
+            further one.
+        seed, threads, executor
+            As in `chain`.
+        nodes
+            Names of nodes of the rows; by default all. Nodes that matter only through given nodes
+            are omitted.
+        quantiles
+            Levels from 0 to 1, such as ``(0.05, 0.95)``.
+        keep
+            "moments" for means and standard deviations; "draws" keeps all draws too.
+        proportions
+            Also the moments of each row divided by its sum, θ_j / θ_·j.
 
-        Special kernels compute moments of layers (``nodes=["theta"]``) in a chain of gamma layers
-        above Dirichlet loadings. ``kernels=False`` uses the general rules instead, to compare.
+        Returns
+        -------
+        NewRows
+            Means, standard deviations, and what else was asked for.
+
+        Examples
+        --------
+        >>> import pgbn as pg
+        >>> net = pg.zoo.pfa(3)
+        >>> draws = net.sample({"x": [[2, 0, 1], [0, 3, 1]]}, 5, 10)
+        >>> new = net.infer({"x": [[1, 1, 0]]}, given=draws, burn_in=5, draws=10)
+        >>> new["theta1"].shape, new.sd["theta1"].shape
+        ((1, 3), (1, 3))
         """
         from pgbn.engine.rows.infer import infer_rows
 
         return infer_rows(self._network, data, given, rows, burn_in, draws, seed, nodes,
-                          quantiles, keep, threads, executor, kernels, proportions)  # fmt: skip
+                          quantiles, keep, threads, executor, proportions)  # fmt: skip
 
     @validated
     def forecast(self, draws: Mapping[str, Any] | Draws, steps: Count, seed: Seed = 0) -> Draws:
-        """The next ``steps`` rows of a network in time, one future for each posterior draw:
-        θ_{T+1} given θ_T, and so on, with the data that follow from them.
+        """Draw the next rows of a network in time, one future for each posterior draw.
 
-        ``draws`` (`Draws`, or a dict of arrays with the dims of draws) have the nodes in time, and
-        the nodes without time that these depend on. The future begins at the last row of the nodes
-        in time. A node with the dim of time but no recursion, such as a separate rate for each
-        step, is drawn from its prior. The result has ``steps`` rows of all nodes with that dim and
-        of the data.
+        θ_{T+1} is drawn given θ_T, and so on, and the data given these. The future begins at the
+        last row of the nodes in time. A node with the dim of time but without a recursion, such as
+        a separate rate for each step, is drawn from its prior.
+
+        Parameters
+        ----------
+        draws
+            `Draws`, or a dict of arrays with the dims of draws. They contain the nodes in time and
+            the nodes without time that these depend on.
+        steps
+            The number of future rows.
+        seed
+            As in `generate`.
+
+        Returns
+        -------
+        Draws
+            ``steps`` rows of all nodes with the dim of time, and of the data.
+
+        Examples
+        --------
+        >>> import pgbn as pg
+        >>> net = pg.zoo.pgds(2)
+        >>> X = net.generate(1, sizes={"time": 6, "term": 4})["x"]
+        >>> future = net.forecast(net.sample({"x": X}, 5, 10), steps=3)
+        >>> future["x"].shape
+        (1, 10, 3, 4)
         """
         from pgbn.engine.run.forecast import forecast_network
 

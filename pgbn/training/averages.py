@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -75,7 +75,7 @@ class Means:
     sums: dict[str, NDArray[np.float64]] = field(default_factory=dict)
     draws: list[dict[str, NDArray[np.float64]]] = field(default_factory=list)
 
-    def add(self, chain: Chain, names: Iterable[str]) -> None:
+    def add(self, chain: Chain, names: Collection[str]) -> None:
         counts = chain.counts
         for name in names:
             mean = _mean_of(chain, name, counts)
@@ -85,7 +85,7 @@ class Means:
         """The means themselves."""
         return {name: np.array(total / samples, order="C") for name, total in self.sums.items()}
 
-    def keep(self, chain: Chain, names: Iterable[str]) -> None:
+    def keep(self, chain: Chain, names: Collection[str]) -> None:
         """Copies of the values that some nodes have now."""
         self.draws.append({n: np.array(value) for n, value in chain._select(names).items()})
 

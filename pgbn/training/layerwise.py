@@ -96,11 +96,11 @@ def train_layerwise(
     ``keep_draws`` draws of Φ and r, evenly spread over the C_t sweeps, are kept in addition to the
     means: `infer` and `completion_perplexity` then average over them, which predicts better than
     one Φ. Only the deepest network keeps its state, unless ``keep_states``. ``resume`` continues
-    from the `Progress` that a callback received, with the same arguments: see `pgbn.checkpoint`.
+    from the event that a callback received, with the same arguments: see `pgbn.checkpoint`.
     """
     if not isinstance(resume, Progress | None):
         raise DataError(
-            f"resume={resume!r}: give the pgbn.Progress that a callback saw; for a folder with a "
+            f"resume={resume!r}: give the event that a callback saw; for a folder with a "
             "checkpoint, use pgbn.resume(path)"
         )
     networks = find_start(start_from) if resume is None else list(resume.networks)

@@ -31,7 +31,6 @@ WITH_ARRAY: dict[str, Callable[[np.ndarray], object]] = {
     "progress of minibatches": lambda a: pgbn.train_minibatch(X, 3, steps=1, progress=a),
     "revise of a schedule": lambda a: NETWORK.schedule_with(a),
     "network of a chain": lambda a: pgbn.Chain._of_data(a, {"x": X}),
-    "network of timing": lambda a: pgbn.time_samplers(a, {"x": X}),
     "keep of draws": lambda a: NETWORK.sample({"x": X}, 1, 1, keep=a),
     "mean of a score": lambda a: z_mean([1, 2], a),
     "pmf of a score": lambda a: z_counts([1, 2], a),
@@ -42,7 +41,6 @@ WITH_ARRAY: dict[str, Callable[[np.ndarray], object]] = {
     "rows of append": lambda a: NETWORK.chain({"x": X}, threads=1).append({"x": X}, rows=a),
     "network of replicates": lambda a: pgbn.Chain._replicated(a, {}, 2),
     "indent of JSON": lambda a: NETWORK.to_json(indent=a),
-    "follow": lambda a: NETWORK.chain({"x": X}, threads=1)._follow(a),
     "minutes of a run": lambda a: pgbn.resume("nowhere", minutes=a),
 }
 
@@ -79,34 +77,10 @@ def test_names_that_are_none() -> None:
         for ask in (NETWORK.role, NETWORK.__getitem__, chain.imputed):
             with pytest.raises(pgbn.PgbnError, match=r"there is no node|not an observed node"):
                 ask(odd)
-        with pytest.raises(pgbn.PgbnError, match="there is no node"):
-            chain._redraw(odd, 1)
-        with pytest.raises(pgbn.PgbnError, match="select: "):
-            chain._select([odd])
-        with pytest.raises(pgbn.PgbnError, match="counts_of: "):
-            chain._counts_of([odd])
-    with pytest.raises(pgbn.PgbnError, match=r"names=0\.5: give a list"):
-        chain._counts_of(0.5)
-    for order in ("x", None, [1], pgbn.zoo.lda(2).schedule):
-        with pytest.raises(pgbn.PgbnError, match=r"follow: .*give a Schedule"):
-            chain._follow(order)
     with pytest.raises(pgbn.PgbnError, match="network='x' is no"):
         pgbn.Chain._replicated("x", {}, 2)
     with pytest.raises(pgbn.PgbnError, match="indent=slice"):
         NETWORK.to_json(indent=slice(None))
-    with pytest.raises(pgbn.PgbnError, match="'theta1' is not observed"):
-        chain._redraw("theta1", 1)
-    with pytest.raises(pgbn.PgbnError, match="redraw: key='a'"):
-        chain._redraw("x", "a")
-    with pytest.raises(pgbn.PgbnError, match="refresh: names=3"):
-        chain._refresh(3)
-
-
-def test_counts_of_one_node_and_steps_of_an_iterator() -> None:
-    chain = NETWORK.chain({"x": X}, threads=1)
-    chain._follow(iter(chain.schedule))
-    assert list(chain.sweep()._counts_of("phi1")) == ["phi1"]
-    assert chain._counts_of("phi1")["phi1"].sum() == X.sum()
 
 
 @pytest.mark.parametrize("sweeps", [10**400, 1e300, [10**30]])

@@ -24,7 +24,7 @@ NAMES, OTHERS = (tuple(f"{letter}{v}" for v in range(30)) for letter in "wz")
 
 
 def cut_at(done: int) -> Any:
-    def cut(event: pgbn.Progress) -> None:
+    def cut(event: pgbn.Event) -> None:
         if event.done == done:
             raise RuntimeError("power cut")
 

@@ -26,7 +26,10 @@ WRONG: dict[str, tuple[str, dict[str, Any]]] = {
     "steps=0 must be an integer of at least 1": ("forecast", {"draws": {}, "steps": 0}),
     "burn_in=-1 must be": ("infer", {"data": {}, "given": {}, "burn_in": -1}),
     "draws=0 must be": ("infer", {"data": {}, "given": {}, "draws": 0}),
-    "kernels='a': give True or False": ("infer", {"data": {}, "given": {}, "kernels": "a"}),
+    "proportions='a': give True": ("infer", {"data": {}, "given": {}, "proportions": "a"}),
+    "chain=-1 must be": ("chain", {"data": {}, "chain": -1}),
+    "thin=0 must be": ("sample", {"data": {}, "thin": 0}),
+    "save='': give a path": ("sample", {"data": {}, "save": ""}),
     "sweeps=1 must be an integer of at least 2": ("animate", {"data": {}, "sweeps": 1}),
 }
 
@@ -36,3 +39,10 @@ def test_wrong_numbers_are_named_before_any_work(words: str) -> None:
     method, arguments = WRONG[words]
     with pytest.raises(DataError, match=words):
         getattr(zoo.pfa(2), method)(**arguments)
+
+
+def test_an_unknown_argument_names_the_method_and_the_nearest() -> None:
+    with pytest.raises(TypeError, match=r"Network\.sample has no argument 'n_draws'.*'draws'"):
+        zoo.pfa(2).sample({"x": X}, n_draws=3)  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match=r"Network\.sample: missing a required argument: 'data'"):
+        zoo.pfa(2).sample()  # type: ignore[call-arg]

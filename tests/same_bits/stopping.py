@@ -42,7 +42,7 @@ def _resumed(threads: int, stop: int, **changes: Any) -> object:
     settings = {**SETTINGS, **changes}
     X = training.documents(settings.get("link", "poisson"))
 
-    def fail(event: pg.Progress) -> None:
+    def fail(event: pg.Event) -> None:
         if event.done == stop:
             raise _PowerCut
 

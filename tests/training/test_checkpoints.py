@@ -45,7 +45,7 @@ def stopped(folder: Path, depth: int, at: int, width: int = 6, **settings: Any) 
 
 
 def written(
-    event: pgbn.Progress, arguments: dict[str, Any], context: dict[str, Any]
+    event: pgbn.Event, arguments: dict[str, Any], context: dict[str, Any]
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """The content and the arrays of a checkpoint."""
     place, state, lasting = encode_checkpoint(event, context)
@@ -58,7 +58,7 @@ def seen() -> list[tuple[dict[str, Any], dict[str, Any]]]:
     """The checkpoints of all sweeps of a training of two layers."""
     found: list[tuple[dict[str, Any], dict[str, Any]]] = []
 
-    def note(event: pgbn.Progress) -> None:
+    def note(event: pgbn.Event) -> None:
         found.append(written(event, {"depth": 2}, {"record": {}}))
 
     pgbn.train_layerwise(X, 6, 2, average=3, callback=note, **QUICK)
@@ -155,7 +155,7 @@ def test_an_update_of_libraries_while_training_runs(
     def gone(*_: Any, **__: Any) -> Any:
         raise FileNotFoundError(2, "No such file or directory")
 
-    def update(event: pgbn.Progress) -> None:
+    def update(event: pgbn.Event) -> None:
         monkeypatch.setattr("importlib.metadata.distribution", gone)
         monkeypatch.setattr("platform.libc_ver", gone)
 
@@ -225,7 +225,7 @@ def test_record_columns_and_time_survive_a_stop(tmp_path: Path) -> None:
     """Columns are in every checkpoint, written once, and in the result."""
     columns, names = {"text": [f"text {j}" for j in range(60)]}, set()
 
-    def stop(event: pgbn.Progress) -> None:
+    def stop(event: pgbn.Event) -> None:
         names.update(path.name for path in tmp_path.glob("columns-*.npz"))
         cut_at(4)(event)
 
@@ -245,7 +245,7 @@ def test_files_that_vanish_are_written_again(tmp_path: Path) -> None:
     """Of a checkpoint whose data file somebody removed, the next one has it."""
     whole = pgbn.train_layerwise(X, 5, 1, **QUICK)
 
-    def remove(event: pgbn.Progress) -> None:
+    def remove(event: pgbn.Event) -> None:
         if event.done in (2, 4):
             for file in tmp_path.glob("*.npz" if event.done == 2 else "data-*.npz"):
                 file.unlink()
@@ -264,7 +264,7 @@ def test_files_that_vanish_are_written_again(tmp_path: Path) -> None:
 def test_ctrl_c_saves_and_says_how_to_go_on(tmp_path: Path) -> None:
     whole = pgbn.train_layerwise(X, 6, 2, **QUICK)
 
-    def press(event: pgbn.Progress) -> None:
+    def press(event: pgbn.Event) -> None:
         if event.done == 14:
             os.kill(os.getpid(), signal.SIGINT)
 
@@ -337,7 +337,7 @@ def test_the_cost_of_checkpoints_is_bounded(
         times.append(clock[0])
         return real(*arguments)
 
-    def sweep(event: pgbn.Progress) -> None:
+    def sweep(event: pgbn.Event) -> None:
         clock[0] += 0.1
 
     monkeypatch.setattr(runner, "write", write)
@@ -350,7 +350,7 @@ def test_the_cost_of_checkpoints_is_bounded(
 def test_checkpoints_keep_files_that_do_not_change(tmp_path: Path) -> None:
     names: set[str] = set()
 
-    def look(event: pgbn.Progress) -> None:
+    def look(event: pgbn.Event) -> None:
         found = {path.name for path in tmp_path.iterdir() if not path.name.startswith(".")}
         assert len(found) in (0, 4)
         names.update(found)
@@ -398,7 +398,7 @@ def test_a_second_training_in_a_folder_is_rejected(tmp_path: Path) -> None:
     """For as long as the first one runs, not only while it writes; a second resume likewise."""
     rejected: list[str] = []
 
-    def second(event: pgbn.Progress) -> None:
+    def second(event: pgbn.Event) -> None:
         def attempt(begin: Any) -> None:
             with pytest.raises(pgbn.StorageError) as error:
                 begin()
@@ -467,7 +467,7 @@ def test_a_bad_folder_is_noticed_before_training(tmp_path: Path) -> None:
 
 
 def test_checkpoints_pass_the_faults_of_a_callback_on(tmp_path: Path) -> None:
-    def faulty(event: pgbn.Progress) -> None:
+    def faulty(event: pgbn.Event) -> None:
         dict.fromkeys(event, unknown=3)  # type: ignore[call-overload]
 
     with pytest.raises(TypeError, match="keyword"):

@@ -102,7 +102,7 @@ def test_pruning_loses_no_count_and_no_mass(name: str, begun: list[Any]) -> None
     units = family.units(1)
     seen: dict[str, Any] = {}
 
-    def look(event: pg.Progress) -> None:
+    def look(event: pg.Event) -> None:
         if event.phase == "burn_in" and event.sweep == event.sweeps:
             seen.update(counts=unit_counts(event.chain, units), values=event.chain.values)
             seen.update(all=event.chain.counts, network=event.chain.network)

@@ -49,7 +49,7 @@ def test_what_was_trained_so_far_has_the_eta_of_its_layers() -> None:
 
     settings = Settings(3, 2, eta=[0.1, 0.2])
 
-    def look(event: pgbn.Progress) -> None:
+    def look(event: pgbn.Event) -> None:
         seen.append(trained_so_far(event, settings))
 
     pgbn.train_layerwise(X, 3, 2, eta=[0.1, 0.2], callback=look, **QUICK)
@@ -137,7 +137,7 @@ def test_no_layer_is_wider_than_its_budget_or_than_the_layer_below() -> None:
 def test_a_training_keeps_to_its_budgets() -> None:
     widths: dict[int, int] = {}
 
-    def note(event: pgbn.Progress) -> None:
+    def note(event: pgbn.Event) -> None:
         if (event.phase, event.sweep) == ("burn_in", 1):
             widths[event.depth] = event.chain.network.sizes[f"topic{event.depth}"]
 

@@ -126,9 +126,9 @@ def test_the_rules_that_stop_hold_for_a_beginning(rule: dict[str, int], tmp_path
 
 
 def test_resume_takes_what_a_callback_saw() -> None:
-    with pytest.raises(DataError, match=r"resume=3: give the pgbn\.Progress"):
+    with pytest.raises(DataError, match=r"resume=3: give the event"):
         pgbn.train_layerwise(X, 6, 2, resume=3, callback=no_work, **QUICK)  # type: ignore[arg-type]
-    seen: list[pgbn.Progress] = []
+    seen: list[pgbn.Event] = []
     pgbn.train_layerwise(X, 6, 2, **QUICK | {"callback": seen.append})
     for data, depth in ((X[:30], 2), (X, 1)):
         with pytest.raises(DataError, match="resume: a training of layer 2"):

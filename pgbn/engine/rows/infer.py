@@ -60,10 +60,10 @@ def infer_rows(
     keep: str = "moments",
     threads: int | None = None,
     executor: Executor | None = None,
-    kernels: bool = True,
     proportions: bool = False,
+    kernels: bool = True,
 ) -> NewRows:
-    """See `pgbn.Network.infer`."""
+    """See `pgbn.Network.infer`. ``kernels=False`` uses the general rules alone."""
     worker = executor_of(threads, executor)
     provided = set(data) if isinstance(data, Mapping) else set()
     network, data = bind_indexes(network, data)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from copy import copy
 from signal import SIGINT
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pgbn.checks import check_integer, check_seed, check_unmasked, in_order, listed, numbers
+from pgbn.checks import check_integer, check_unmasked, in_order, numbers
 from pgbn.engine.compile.density import log_density
 from pgbn.engine.compile.program import Program, check_possible
 from pgbn.engine.data.cells import Cells, cells_of
@@ -39,7 +39,6 @@ from pgbn.engine.run.state import read_tables, restore_samplers, take_state
 from pgbn.engine.shards.driver import executor_behind, shards_of
 from pgbn.errors import DataError, did_you_mean
 from pgbn.network.schedule import Schedule
-from pgbn.network.steps import Step
 from pgbn.nodes.base import Latent, Observed
 from pgbn.nodes.rules.registry import find_link
 from pgbn.samplers.executor import Executor, executor_of
@@ -180,7 +179,6 @@ class Chain:
         network, data = bind_indexes(network, data)
         network, values = hold(network, given, data=data, init=init)
         fixed = Given(network, values)
-        seed, number = check_seed(seed), check_seed(chain, "chain")
         worker = executor_of(threads, executor)
         cells = read_data(network, read_corpora(network, data, worker))
         shapes = {name: cell.shape for name, cell in cells.items()}
@@ -188,8 +186,8 @@ class Chain:
         check_fits(network, sizes, rows_in=worker.memory)
         program = Program(network, cells, sizes, 1, worker.local if worker.spreads_rows else worker)
         program.shards = shards_of(program, worker)
-        begin_values(program, fixed, stream_key(seed, number), {} if init is None else init)
-        return cls(program, fixed, seed, number, sampler)
+        begin_values(program, fixed, stream_key(seed, chain), {} if init is None else init)
+        return cls(program, fixed, seed, chain, sampler)
 
     @classmethod
     def _of_rows(
@@ -210,7 +208,6 @@ class Chain:
         sizes = complete_sizes(network, {}, shapes | given.shapes)
         keyed = ContentKeyed(executor_of(None, executor), hashes)
         program = Program(network, cells, sizes, hashes.size, keyed, network.given, indexes)
-        seed = check_seed(seed)
         begin_values(program, given, stream_key(seed, 0), {})
         return cls(program, given, seed, 0, sampler)
 
@@ -231,10 +228,10 @@ class Chain:
         exact draw of parameters and data, or at the values ``begin``. A given node of the network
         has the value in ``given``, the same for all, or else a draw of its own."""
         network, values = hold(check_network(network), given, partly=True)
-        fixed, seed = Given(network, values), check_seed(seed)
+        fixed = Given(network, values)
         every = complete_sizes(network, sizes, fixed.shapes)
-        check_fits(network, every, check_integer("replicates", replicates, 1), data=True)
-        program = Program(network, {}, every, int(replicates), executor_of(threads, executor))
+        check_fits(network, every, replicates, data=True)
+        program = Program(network, {}, every, replicates, executor_of(threads, executor))
         fixed.check_replicated(network)
         fixed.put(program, 0)
         generate_into(program, seed, {**(begin or {}), **{n: program.values[n] for n in values}})
@@ -242,9 +239,8 @@ class Chain:
 
     def _redraw(self, name: str, key: int) -> None:
         """Replace the data of an observed node by new ones, given the current values."""
-        node, key = self.network[name], check_seed(key, "redraw: key")
-        if not isinstance(node, Observed):
-            raise DataError(f"redraw: {name!r} is not observed: only data are drawn anew")
+        node = self.network[name]
+        assert isinstance(node, Observed)
         self._refresh()
         if name not in self._redraws:
             self._redraws[name] = prior_step(self._program, name)
@@ -260,14 +256,7 @@ class Chain:
 
     def _follow(self, schedule: Schedule) -> None:
         """Take the steps in this order. It is not checked: a wrong order samples another law."""
-        steps = listed("follow: schedule", schedule, "give a Schedule")
-        for step in steps:
-            if not isinstance(step, Step) or step.node not in self.network.nodes:
-                raise DataError(
-                    f"follow: {step!r:.60} is no step of this network; give a Schedule, such as "
-                    "chain.schedule"
-                )
-        self.schedule = schedule = schedule if isinstance(schedule, Schedule) else Schedule(steps)
+        self.schedule = schedule
         self._turns, self._later = arrange(self._program, schedule, self.seed, self.number)
         if self._program.shards is not None:
             self._program.shards.follow(tuple(schedule), self.seed, self.number)
@@ -335,11 +324,9 @@ class Chain:
                     key = stream_key(self.seed, self.number, word_of("labels"), *own)
                     sampler.loadings_changed(key)
 
-    def _refresh(self, names: Iterable[str] | None = None) -> None:
+    def _refresh(self, names: Collection[str] | None = None) -> None:
         """Draw the nodes that no step reads (or those among ``names``), so that their values
         belong to this sweep. Their streams are their own: looking does not change the chain."""
-        if names is not None:
-            names = [*map(str, listed("refresh: names", names, "give a list of names"))]
         wanted = self._pending if names is None else self._pending.intersection(names)
         for name in [name for name in self._later if name in wanted]:
             self._later[name](self.sweeps)
@@ -402,25 +389,15 @@ class Chain:
         """The value of every latent node, by name, with its dims in order."""
         return self._select(self.network.latent)
 
-    def _select(self, names: Iterable[str]) -> dict[str, NDArray[np.float64]]:
+    def _select(self, names: Collection[str]) -> dict[str, NDArray[np.float64]]:
         """The values of some latent nodes only; nodes drawn on demand are drawn if asked for."""
-        wanted = self._latent_names("select", names)
-        self._refresh(wanted)
+        self._refresh(names)
         out = {}
-        for name in wanted:  # views through which nobody can change the chain
+        for name in names:  # views through which nobody can change the chain
             value = to_axes(self._program, name, self._program.values[name])[0]
             out[name] = np.asarray(value).view()  # a node without dims gives a plain number
             out[name].flags.writeable = False
         return out
-
-    def _latent_names(self, method: str, names: Any) -> list[str]:
-        """Names of latent nodes, one or several, checked."""
-        wanted = [names] if isinstance(names, str) else listed("names", names, "give a list")
-        for name in wanted:
-            if not isinstance(name, str) or name not in self.network.latent:
-                known = did_you_mean(name, self.network.latent)
-                raise DataError(f"{method}: {name!r:.60} is not a latent node.{known}")
-        return wanted
 
     def imputed(self, name: str) -> NDArray[np.int64]:
         """The data of an observed node, as counts of the same shape, with the missing (masked)
@@ -436,13 +413,13 @@ class Chain:
         """The integer counts that every latent node received in the last sweep, by name."""
         return self._counts_of(self.network.free)
 
-    def _counts_of(self, names: Iterable[str]) -> dict[str, NDArray[np.int64]]:
+    def _counts_of(self, names: Collection[str]) -> dict[str, NDArray[np.int64]]:
         """The same for some nodes: those of the topics of a first layer are a large array."""
-        program, out, wanted = self._program, {}, self._latent_names("counts_of", names)
+        program, out = self._program, {}
         for sampler in self._samplers:
-            if sampler.pattern.loadings in wanted:
+            if sampler.pattern.loadings in names:
                 sampler.show()
-        for name in wanted:
+        for name in names:
             parts = [program.counts[pair] for pair in program.counts if pair[1] == name]
             if parts:
                 out[name] = to_axes(program, name, np.asarray(sum(parts)))[0]

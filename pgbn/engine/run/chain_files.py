@@ -15,12 +15,12 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 from weakref import WeakValueDictionary
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import NonNegativeInt, PositiveInt
+from pydantic import Field, NonNegativeInt, PositiveInt
 
 from pgbn.engine.data.cells import Cells, CoordinateCells
 from pgbn.engine.run.chain import Chain, sampler_name
@@ -40,7 +40,8 @@ if TYPE_CHECKING:
 
 
 Shapes = dict[str, list[NonNegativeInt]]
-_CHAIN_FORM: dict[str, Any] = {"network": dict[str, Any], "seed": int, "number": int,
+FileSeed = Annotated[int, Field(ge=0, lt=2**64)]
+_CHAIN_FORM: dict[str, Any] = {"network": dict[str, Any], "seed": FileSeed, "number": FileSeed,
                          "sweeps": NonNegativeInt, "sampler": str, "shapes": Shapes}  # fmt: skip
 
 

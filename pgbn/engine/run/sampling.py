@@ -24,16 +24,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import NonNegativeInt, PositiveInt
 
-from pgbn.checks import (
-    Count,
-    Sweeps,
-    check_integer,
-    check_path,
-    check_seed,
-    thread_count,
-    validated,
-)
+from pgbn.checks import check_integer, thread_count
 from pgbn.engine.compile.products import align
 from pgbn.engine.compile.program import Program
 from pgbn.engine.data.reading import Coords, bind_indexes, check_coords, read_coords
@@ -44,6 +37,7 @@ from pgbn.engine.run.chain_files import (
     DRAWS_FIELDS,
     GIVEN,
     RUN,
+    FileSeed,
     Layout,
     Shapes,
     block_group,
@@ -220,6 +214,11 @@ _CHAIN_BYTES = 10_000  # of the records of a chain, at least
 BLOCK_BYTES = 2**25  # draws that wait for a commit
 
 
+_PLAN_FORM = {"burn_in": NonNegativeInt, "draws": PositiveInt, "thin": PositiveInt,
+              "chains": PositiveInt, "seed": FileSeed, "keep": list[str]}  # fmt: skip
+_OF_SOME_PLANS = {"parallel": PositiveInt, "expressions": dict[str, Any]}
+
+
 @dataclass(frozen=True)
 class RunPlan:
     """The numbers of sweeps, draws and chains, and the names of the draws that are kept.
@@ -235,13 +234,15 @@ class RunPlan:
     expressions: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        for name in ("burn_in", "draws", "thin", "chains", "parallel"):
-            least = 0 if name == "burn_in" else 1
-            object.__setattr__(self, name, check_integer(name, getattr(self, name), least))
         check_bytes(f"chains={self.chains}", _CHAIN_BYTES * self.chains, "give fewer chains")
-        object.__setattr__(self, "seed", check_seed(self.seed))
         object.__setattr__(self, "keep", tuple(self.keep))
         object.__setattr__(self, "parallel", min(self.parallel, self.chains))
+
+    @classmethod
+    def read(cls, settings: Any) -> RunPlan:
+        """The plan in a file, checked."""
+        check_form(settings, _PLAN_FORM, _OF_SOME_PLANS)
+        return cls(**settings)
 
     @property
     def sweeps(self) -> int:
@@ -486,7 +487,7 @@ class SavedRun(Run):
                 raise StorageError(f"{runner.path}: holds no run but a {body['kind']}")
             check_form(content, {"settings": dict[str, Any]})
             check_form(content["object"], _FORM)
-            store = cls(runner, RunPlan(**content["settings"]))
+            store = cls(runner, RunPlan.read(content["settings"]))
             _check_chains(store.plan, content["object"])
             store.content = runner.resume()
             return store
@@ -630,7 +631,7 @@ def _check_chains(plan: RunPlan, content: Mapping[str, Any]) -> None:
 
 def run_facts(content: Mapping[str, Any]) -> dict[str, Any]:
     """The progress of a run, from the content alone."""
-    plan, chains = RunPlan(**content["settings"]), content["object"]["chains"]
+    plan, chains = RunPlan.read(content["settings"]), content["object"]["chains"]
     sweeps = [int(chains[str(n)]["sweeps"]) for n in range(plan.chains)]
     return {**asdict(plan), "sweeps": sweeps, "of": plan.sweeps,
             "draws so far": [plan.kept_after(n) for n in sweeps]}  # fmt: skip
@@ -659,7 +660,7 @@ def sample(
     save: str | Path | None = None,
     minutes: float | None = 5.0,
 ) -> Draws:
-    """See `pgbn.Network.sample`."""
+    """See `pgbn.Network.sample`, which checks the arguments by their types."""
     network, data = bind_indexes(network, data)
     network, held = hold_some(network, given, data)
     kept = read_keep(network, keep)
@@ -678,7 +679,7 @@ def sample(
 
     if save is None:
         return Run(plan, make, labels).run(progress, callback)
-    folder = check_path("save", save)
+    folder = Path(save)
     if is_archive(folder):
         raise StorageError(
             f"{folder}: there is something saved already; pgbn.resume({str(folder)!r}) continues "
@@ -711,22 +712,10 @@ def _threads_each(plan: RunPlan, threads: int | None) -> int:
     return max(1, thread_count(threads) // plan.parallel)
 
 
-@validated
 def time_samplers(
-    network: Network,
-    data: Mapping[str, Any],
-    *,
-    burn_in: Sweeps = 20,
-    sweeps: Count = 5,
-    threads: int | None = None,
+    network: Network, data: Mapping[str, Any], burn_in: int, sweeps: int, threads: int | None
 ) -> dict[str, float]:
-    """Seconds of a sweep with each sampler of the first layer that the network has, the quickest
-    first: the least of ``sweeps``, after ``burn_in``, on ``threads``.
-
-    ``sampler="auto"`` depends on the sizes of the data and never uses a clock, since the same seed
-    must give the same chain everywhere. If time matters more, choose by hand: ``network.chain(data,
-    sampler=…)``.
-    """
+    """See `pgbn.Network.time_samplers`."""
     found = {}
     for name in sampler_names():
         try:

@@ -288,7 +288,7 @@ def test_it_is_found_by_name_and_never_by_itself() -> None:
     network = pgbn.zoo.pgbn([4, 3])
     assert network.chain({"x": COUNTS}, sampler="plain").sampler == "plain"
     assert network.chain({"x": COUNTS}).sampler == "collapsed"
-    assert set(pgbn.time_samplers(network, {"x": COUNTS}, burn_in=1, sweeps=1)) == {
+    assert set(network.time_samplers({"x": COUNTS}, burn_in=1, sweeps=1)) == {
         "plain", "collapsed", "partial", "blocked",
     }  # fmt: skip
     with pytest.raises(pgbn.NetworkError, match="auto, collapsed, partial, blocked, plain"):

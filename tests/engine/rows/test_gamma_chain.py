@@ -11,6 +11,7 @@ import pgbn
 from pgbn import Network, zoo
 from pgbn.engine.rows.gamma_chain import ChainPattern, find_chain
 from pgbn.engine.rows.independent import row_network
+from pgbn.engine.rows.infer import infer_rows
 from tests.helpers.models import MILD, zoo_models
 from tests.helpers.trained import X, model_of
 
@@ -48,7 +49,7 @@ def test_the_kernels_have_the_law_of_the_rules(case: str) -> None:
     data = {name: drawn[name] for name in network.observed}
     names = [name for name in network.latent if name.startswith("theta")]
     runs = [
-        network.infer(data, drawn, "doc", 30, 600, seed=seed, nodes=names, kernels=kernels,
+        infer_rows(network, data, drawn, "doc", 30, 600, seed=seed, nodes=names, kernels=kernels,
                       proportions=True)
         for seed in (1, 2, 3, 4)
         for kernels in (True, False)

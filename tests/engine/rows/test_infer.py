@@ -21,6 +21,7 @@ from pgbn.engine.rows.infer import (
     by_row,
     count_rows_of,
     hash_rows,
+    infer_rows,
     row_coords,
 )
 from pgbn.errors import DataError, NetworkError
@@ -115,7 +116,7 @@ def test_moments_and_quantiles_are_those_of_the_draws() -> None:
     assert table["theta1_quantile"].dims == ("quantile", "doc", "topic1")
     assert table["theta1_draw"].shape == out.draws["theta1"].shape
     assert "left out gamma0, c0" in repr(out)
-    some = network.infer(data, given, **QUICK, nodes="theta1", kernels=False)
+    some = infer_rows(network, data, given, **QUICK, nodes="theta1", kernels=False)
     assert np.array_equal(some["theta1"], out["theta1"])
     assert not some.draws
     with pytest.raises(pgbn.PgbnError, match="'p2' was not inferred"):

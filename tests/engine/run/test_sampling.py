@@ -373,15 +373,15 @@ def test_numbers_that_do_not_depend_on_the_order_of_topics() -> None:
 
 def test_samplers_of_the_first_layer_are_timed():
     data = np.random.default_rng(0).poisson(0.5, (6, 8))
-    found = pgbn.time_samplers(pgbn.zoo.pgbn([3, 2]), {"x": data}, burn_in=1, sweeps=2)
+    found = pgbn.zoo.pgbn([3, 2]).time_samplers({"x": data}, burn_in=1, sweeps=2)
     assert sorted(found) == ["blocked", "collapsed", "partial"]
     assert list(found.values()) == sorted(found.values())
-    binary = pgbn.time_samplers(pgbn.zoo.pgbn([3], link="bernoulli"), {"x": data > 0}, sweeps=1)
+    binary = pgbn.zoo.pgbn([3], link="bernoulli").time_samplers({"x": data > 0}, sweeps=1)
     assert list(binary) == ["blocked"]
     # c is drawn given Σ θ, which samplers that integrate θ out do not keep
     order = ["counts(x)", "counts(theta)", "phi", "c", "r", "theta"]
     network = rates_of_documents().with_order(order)
-    assert list(pgbn.time_samplers(network, {"x": X}, burn_in=0, sweeps=1)) == ["blocked"]
+    assert list(network.time_samplers({"x": X}, burn_in=0, sweeps=1)) == ["blocked"]
     for options, words in (({"burn_in": -1}, "burn_in=-1"), ({"sweeps": 0}, "sweeps=0")):
         with pytest.raises(pgbn.DataError, match=words):
-            pgbn.time_samplers(network, {"x": "no data"}, **options)  # type: ignore[arg-type]
+            network.time_samplers({"x": "no data"}, **options)  # type: ignore[arg-type]
