@@ -14,8 +14,6 @@ from docutils.nodes import SkipNode
 
 import pgbn
 from pgbn.explain.formulas import aligned_mathml, inline_mathml
-from pgbn.nodes.base import Node
-from pgbn.nodes.expression import Expression
 
 sys.path.insert(0, str(Path(__file__).parent))
 from docstring_markup import to_rst
@@ -72,30 +70,11 @@ def process_docstring(
 def show_signature(
     app: Any, what: str, name: str, value: Any, options: Any, signature: str, returns: str
 ) -> tuple[str, str] | None:
-    """Nodes and expressions as one writes them, Gamma(name, shape, rate, *, dims=()); arrays of
-    any shape as NDArray."""
-    if what == "class" and issubclass(value, Expression):
-        signature = _slots(value)
+    """Arrays of any shape as NDArray."""
     if signature is None:  # a property
         return None
     arrays = re.compile(r"ndarray\[tuple\[Any, \.\.\.\], dtype\[(\w+)\]\]")
     return arrays.sub(r"NDArray[\1]", signature), arrays.sub(r"NDArray[\1]", returns or "")
-
-
-def _slots(cls: type[Expression]) -> str:
-    if cls is pgbn.Self:
-        return "(**names)"
-    fields = cls.model_fields
-    first = ["name", *cls.positional] if issubclass(cls, Node) else []
-    others = [field for field in fields if field not in first]
-    others.sort(key=lambda field: not fields[field].is_required())
-    shown = [
-        field if fields[field].is_required() else f"{field}={fields[field].default}"
-        for field in [*first, *others]
-    ]
-    if first and others:
-        shown.insert(len(first), "*")
-    return f"({', '.join(shown)})"
 
 
 def skip_member(

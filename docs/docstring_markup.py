@@ -12,7 +12,7 @@ import re
 __all__ = ["to_rst"]
 
 _CODE = re.compile(r"(``.+?``|`[A-Za-z_][\w.]*`)")
-_ENTRY = re.compile(r"^([A-Za-z_][\w, ]*) : (.*)$")
+_ENTRY = re.compile(r"^(\S[^:]*?)(?: ?: (.*))?$")  # of a section: "name : type", or "name"
 
 
 def to_rst(lines: list[str]) -> list[str]:
@@ -33,9 +33,10 @@ def to_rst(lines: list[str]) -> list[str]:
             continue
         if line and set(line) == {"-"} and entries:
             continue
-        entry = _ENTRY.match(line) if entries else None
+        entry = _ENTRY.match(line) if entries and following.startswith("    ") else None
         if entry:
-            out += ["", f"``{entry[1]}``", f"    {_escape(entry[2])}"]
+            out += ["", f"``{entry[1]}``", *([f"    {_escape(entry[2])}"] if entry[2] else [])]
+            out += [""] if entry[2] else []
             continue
         indented = line.startswith("    ")
         if indented and not entries and not block and (not out or not out[-1].strip()):

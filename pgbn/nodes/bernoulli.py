@@ -32,7 +32,26 @@ class _Gate(Latent):
 
 
 class Bernoulli(_Gate):
-    """h ~ Bern(π), used as a factor: a gamma of shape h·r is switched off if h = 0."""
+    """h ~ Bern(π), used as a factor: a gamma of shape h·r is switched off if h = 0.
+
+    Parameters
+    ----------
+    name : str
+        Its name in the network, in data and in draws.
+    probability : number, array, node or expression
+        The probability π of a 1, from 0 to 1.
+    dims : str or tuple of str
+        The names of its dims. Without dims the node is one number.
+    update : str
+        The name of a kernel that draws it in place of its draw rule, such as "slice".
+
+    Examples
+    --------
+    >>> h = pgbn.Bernoulli("h", 0.3, dims=("doc", "topic"))
+    >>> theta = pgbn.Gamma("theta", shape=2.0 * h, rate=1.0, dims=("doc", "topic"))
+    >>> theta
+    Gamma('theta', shape=h * 2, rate=1, dims=('doc', 'topic'))
+    """
 
     tag: ClassVar[str] = "bernoulli"
     positional: ClassVar[tuple[str, ...]] = ("probability",)
@@ -58,6 +77,23 @@ class LogitBernoulli(_Gate):
     As a factor it switches off, as `pgbn.Bernoulli` does. In the logit of another one it is a unit
     of a sigmoid belief network. The normal nodes in its logit are drawn given Pólya-gamma
     variables ω ~ PG(1, ψ). Its likelihood given ω is e^{(h − ½)ψ − ½ωψ²}.
+
+    Parameters
+    ----------
+    name : str
+        Its name in the network, in data and in draws.
+    logit : number, array, node or expression
+        The log odds ψ, any real number: an expression of normal nodes.
+    dims : str or tuple of str
+        The names of its dims. Without dims the node is one number.
+    update : str
+        The name of a kernel that draws it in place of its draw rule, such as "slice".
+
+    Examples
+    --------
+    >>> w = pgbn.Normal("w", 0.0, 1.0, dims="feature")
+    >>> F = pgbn.Constant(np.ones((3, 2)), dims=("doc", "feature"))
+    >>> h = pgbn.LogitBernoulli("h", F @ w, dims="doc")
     """
 
     tag: ClassVar[str] = "logit_bernoulli"

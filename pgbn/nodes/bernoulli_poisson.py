@@ -16,7 +16,24 @@ from pgbn.samplers.random import Stream
 
 
 class BernoulliPoisson(Observed):
-    """b = 1(n ≥ 1), n ~ Pois(rate): P(b = 1) = 1 − e^{−rate}."""
+    """b = 1(n ≥ 1), n ~ Pois(rate): P(b = 1) = 1 − e^{−rate}.
+
+    Data are 0 and 1. A cell of 0 costs nothing, as with counts.
+
+    Parameters
+    ----------
+    name : str
+        Its name in the network, in data and in draws.
+    rate : number, array, node or expression
+        The rate, at least 0, of the hidden counts n.
+    dims : str or tuple of str
+        The names of its dims. Without dims the node is one number.
+
+    Examples
+    --------
+    >>> theta = pgbn.Gamma("theta", 1.0, 1.0, dims="doc")
+    >>> b = pgbn.BernoulliPoisson("b", theta, dims=("doc", "term"))
+    """
 
     tag: ClassVar[str] = "bernoulli_poisson"
     positional: ClassVar[tuple[str, ...]] = ("rate",)

@@ -30,7 +30,26 @@ class _BetaParameters(Latent):
 
 
 class Beta(_BetaParameters):
-    """p ~ Beta(a, b), a probability, such as that of a gate."""
+    """p ~ Beta(a, b), a probability, such as that of a gate.
+
+    Parameters
+    ----------
+    name : str
+        Its name in the network, in data and in draws.
+    a : number, array, node or expression
+        The a > 0. The mean is a / (a + b).
+    b : number, array, node or expression
+        The b > 0.
+    dims : str or tuple of str
+        The names of its dims. Without dims the node is one number.
+    update : str
+        The name of a kernel that draws it in place of its draw rule, such as "slice".
+
+    Examples
+    --------
+    >>> pi = pgbn.Beta("pi", 1.0, 1.0, dims="topic")
+    >>> gate = pgbn.Bernoulli("h", pi, dims=("doc", "topic"))
+    """
 
     tag: ClassVar[str] = "beta"
     support: ClassVar[str] = "unit"
@@ -55,6 +74,24 @@ class BetaOdds(_BetaParameters):
     """c = (1−p)/p with p ~ Beta(a, b): the rate of a gamma that makes its counts NB(·, p).
 
     The value is c, drawn as a ratio of gammas in log space, so p near 0 or 1 keeps its precision.
+
+    Parameters
+    ----------
+    name : str
+        Its name in the network, in data and in draws.
+    a : number, array, node or expression
+        The a > 0 of p.
+    b : number, array, node or expression
+        The b > 0 of p.
+    dims : str or tuple of str
+        The names of its dims. Without dims the node is one number.
+    update : str
+        The name of a kernel that draws it in place of its draw rule, such as "slice".
+
+    Examples
+    --------
+    >>> c = pgbn.BetaOdds("c", 1.0, 1.0, dims="doc")
+    >>> theta = pgbn.Gamma("theta", shape=0.5, rate=c, dims=("doc", "topic"))
     """
 
     tag: ClassVar[str] = "beta_odds"

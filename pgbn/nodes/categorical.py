@@ -22,6 +22,27 @@ class Categorical(Latent):
     ``rate[z]``, or ``z @ rate``, is the rate of the chosen component. With a `Shift` in its
     probability, z is a Markov chain of hidden states. Forward filtering and backward sampling
     draw it.
+
+    Parameters
+    ----------
+    name : str
+        Its name in the network, in data and in draws.
+    probability : number, array, node or expression
+        The probabilities π, which sum to one along ``over``: usually a `pgbn.Dirichlet`.
+    over : str
+        The dim of the alternatives.
+    dims : str or tuple of str
+        The names of its dims. Without dims the node is one number.
+    update : str
+        The name of a kernel that draws it in place of its draw rule, such as "slice".
+
+    Examples
+    --------
+    >>> pi = pgbn.Dirichlet("pi", 1.0, over="group")
+    >>> z = pgbn.Categorical("z", pi, over="group", dims="doc")
+    >>> rate = pgbn.Gamma("rate", 1.0, 1.0, dims="group")
+    >>> pgbn.Poisson("x", rate[z], dims="doc")
+    Poisson('x', rate=rate[z], dims=('doc',))
     """
 
     tag: ClassVar[str] = "categorical"

@@ -23,7 +23,25 @@ _TINY = float(np.finfo(np.float64).tiny)  # an entry that underflowed is still p
 class Dirichlet(Latent):
     """φ ~ Dir(a_1, …, a_V) along the dim ``over``, one vector for each entry of ``dims``.
 
-    With several dims, ``over=("place", "term")``, all their cells together sum to one.
+    Parameters
+    ----------
+    name : str
+        Its name in the network, in data and in draws.
+    concentration : number, array, node or expression
+        The a_v > 0. One number is used for all entries. Below 1 the vectors are sparse.
+    over : str or tuple of str
+        The dim along which a vector sums to one. With several dims, all their cells together
+        sum to one.
+    dims : str or tuple of str
+        The names of its dims. Without dims the node is one number.
+    update : str
+        The name of a kernel that draws it in place of its draw rule, such as "slice".
+
+    Examples
+    --------
+    >>> phi = pgbn.Dirichlet("phi", 0.05, over="term", dims="topic")
+    >>> phi.axes
+    ('topic', 'term')
     """
 
     tag: ClassVar[str] = "dirichlet"

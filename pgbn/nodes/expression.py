@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cached_property
+from inspect import Parameter, Signature
 from math import prod
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
@@ -29,6 +30,7 @@ from pydantic import (
     ValidationError,
     model_validator,
 )
+from pydantic.fields import FieldInfo
 from scipy.sparse import csr_array, issparse
 
 from pgbn.checks import in_order, is_finite_number
@@ -194,7 +196,6 @@ Dims = Annotated[tuple[str, ...], BeforeValidator(_as_dims), AfterValidator(_che
 if TYPE_CHECKING:
     # For type checkers: the constructors take the name and the first slots by position, which
     # the constructors that pydantic synthesises do not.
-    from pydantic.fields import FieldInfo
 
     class _Model:
         model_fields: ClassVar[dict[str, FieldInfo]]
@@ -219,6 +220,7 @@ class Expression(_Model):
     tag: ClassVar[str] = "expression"
     # the fields that may be given by position
     positional: ClassVar[tuple[str, ...]] = ()
+    __signature__: ClassVar[Signature]
     # whether its parts are multiplied; otherwise they are added
     _multiplies: ClassVar[bool] = False
 
@@ -234,6 +236,11 @@ class Expression(_Model):
                 f"{type(self).__name__}: an expression of {terms} terms, nested {depth} times, is "
                 f"too large (at most {MOST_TERMS} terms, {DEEPEST} times); sum along a dim instead"
             )
+
+    @classmethod
+    def __pydantic_init_subclass__(cls, **kwargs: Any) -> None:
+        super().__pydantic_init_subclass__(**kwargs)
+        cls.__signature__ = _signature(cls)
 
     @classmethod
     def slots(cls) -> tuple[str, ...]:
@@ -321,6 +328,37 @@ class Expression(_Model):
         return Rename(of=self, names=names)
 
 
+def _signature(cls: type[Expression]) -> Signature:
+    """The arguments as one writes them: ``Gamma(name, shape, rate, *, dims=(), update="")``."""
+    fields, first = cls.model_fields, cls.positional
+    first = ("name", *first) if "name" in fields else first
+    by_name = sorted(
+        (name for name in fields if name not in first),
+        key=lambda name: (not fields[name].is_required(), name == "update", name != "dims"),
+    )
+    return Signature(
+        [
+            Parameter(
+                name,
+                Parameter.POSITIONAL_OR_KEYWORD if name in first else Parameter.KEYWORD_ONLY,
+                default=Parameter.empty if fields[name].is_required() else _Default(fields[name]),
+            )
+            for name in (*first, *by_name)
+        ]
+    )
+
+
+class _Default:
+    """The default of a field, as a signature shows it."""
+
+    def __init__(self, field: FieldInfo) -> None:
+        self.field = field
+
+    def __repr__(self) -> str:
+        value = self.field.get_default(call_default_factory=True)
+        return str(value) if isinstance(value, Expression) else repr(value)
+
+
 def to_expression(value: Any) -> Expression:
     """Numbers and arrays become constants; expressions pass unchanged."""
     if isinstance(value, Expression):
@@ -339,8 +377,23 @@ Slot = Annotated[Expression, BeforeValidator(to_expression)]
 class Constant(Expression):
     """A fixed number, or an array with a named dim for each of its axes.
 
-    A scipy.sparse matrix stays sparse. ``Constant(W, dims=("doc", "author")) @ theta`` gives every
-    document the weighted sum of its authors; its cost is proportional to the entries of W.
+    ``Constant(W, dims=("doc", "author")) @ theta`` gives every document the weighted sum of its
+    authors. A number or an array without names in a slot becomes a constant by itself.
+
+    Parameters
+    ----------
+    value : number, array or scipy.sparse matrix
+        The numbers. A ``scipy.sparse`` matrix stays sparse, and costs as much as it has
+        entries.
+    dims : str or tuple of str
+        The names of the axes of the array.
+
+    Examples
+    --------
+    >>> length = pgbn.Constant([120.0, 80.0], dims="doc")
+    >>> theta = pgbn.Gamma("theta", 1.0, 1.0, dims=("doc", "topic"))
+    >>> pgbn.Poisson("x", length * theta, dims=("doc", "topic"))
+    Poisson('x', rate=constant('doc',) * theta, dims=('doc', 'topic'))
     """
 
     tag: ClassVar[str] = "constant"
@@ -361,10 +414,23 @@ class Constant(Expression):
 
 
 class Mix(Expression):
-    """Σ over shared dims of a product: ``phi @ theta``.
+    """y = Σ Π factors, summed over the shared dims: ``phi @ theta``.
 
-    ``over`` names the dims to sum. By default they are the dims that two factors share and
-    the node that uses the Mix does not have.
+    Parameters
+    ----------
+    factors : tuple of nodes and expressions
+        The factors of the product.
+    over : str or tuple of str, optional
+        The dims to sum. By default they are the dims that two factors share and the node that
+        uses the Mix does not have.
+
+    Examples
+    --------
+    >>> theta = pgbn.Gamma("theta", 1.0, 1.0, dims=("doc", "topic"))
+    >>> phi = pgbn.Dirichlet("phi", 0.1, over="term", dims="topic")
+    >>> weight = pgbn.Gamma("weight", 1.0, 1.0, dims="topic")
+    >>> rate = pgbn.Mix(factors=(phi, weight, theta), over="topic")
+    >>> x = pgbn.Poisson("x", rate, dims=("doc", "term"))
     """
 
     tag: ClassVar[str] = "mix"
@@ -377,7 +443,20 @@ class Mix(Expression):
 
 
 class Product(Expression):
-    """An elementwise product, aligned by the names of the dims."""
+    """y = Π factors, an elementwise product: ``tau * theta``.
+
+    Parameters
+    ----------
+    factors : tuple of nodes and expressions
+        The factors, aligned by the names of their dims.
+
+    Examples
+    --------
+    >>> tau = pgbn.Gamma("tau", 1.0, 1.0, dims="doc")
+    >>> theta = pgbn.Gamma("theta", 1.0, 1.0, dims=("doc", "topic"))
+    >>> print(tau * theta)
+    tau * theta
+    """
 
     tag: ClassVar[str] = "product"
     _multiplies: ClassVar[bool] = True
@@ -388,7 +467,19 @@ class Product(Expression):
 
 
 class Sum(Expression):
-    """An elementwise sum, aligned by the names of the dims."""
+    """y = Σ terms, an elementwise sum: ``a + b``.
+
+    Parameters
+    ----------
+    terms : tuple of nodes and expressions
+        The terms, aligned by the names of their dims.
+
+    Examples
+    --------
+    >>> a = pgbn.Gamma("a", 1.0, 1.0)
+    >>> print(a + 0.5)
+    a + 0.5
+    """
 
     tag: ClassVar[str] = "sum"
     terms: tuple[Slot, ...] = Field(min_length=1)
@@ -398,7 +489,20 @@ class Sum(Expression):
 
 
 class Rename(Expression):
-    """A node's value with some of its dims renamed."""
+    """The value of an expression with some of its dims renamed: ``theta.rename(topic="other")``.
+
+    Parameters
+    ----------
+    of : node or expression
+        The expression.
+    names : dict of str to str
+        The new name of each renamed dim, by its present name.
+
+    Examples
+    --------
+    >>> phi = pgbn.Gamma("phi", 1.0, 1.0, dims=("vertex", "community"))
+    >>> pairs = phi.rename(vertex="i") @ phi.rename(vertex="j")
+    """
 
     tag: ClassVar[str] = "rename"
     of: Slot

@@ -20,7 +20,30 @@ _TINY = float(np.finfo(np.float64).tiny)  # kernels draw it if a shape underflow
 
 
 class Gamma(Latent):
-    """θ ~ Gam(shape a, rate c), density c^a θ^{a−1} e^{−cθ} / Γ(a)."""
+    """θ ~ Gam(shape a, rate c), density c^a θ^{a−1} e^{−cθ} / Γ(a).
+
+    A gamma of shape 0 is exactly 0: a gate in the shape switches it off.
+
+    Parameters
+    ----------
+    name : str
+        Its name in the network, in data and in draws.
+    shape : number, array, node or expression
+        The shape a > 0. A larger shape, at the same mean, means less variation.
+    rate : number, array, node or expression
+        The rate c > 0, which is one over the scale. The mean is a/c.
+    dims : str or tuple of str
+        The names of its dims. Without dims the node is one number.
+    update : str
+        The name of a kernel that draws it in place of its draw rule, such as "slice".
+
+    Examples
+    --------
+    >>> r = pgbn.Gamma("r", 1.0, 2.0, dims="topic")
+    >>> theta = pgbn.Gamma("theta", shape=r, rate=1.0, dims=("doc", "topic"))
+    >>> theta
+    Gamma('theta', shape=r, rate=1, dims=('doc', 'topic'))
+    """
 
     tag: ClassVar[str] = "gamma"
     positional: ClassVar[tuple[str, ...]] = ("shape", "rate")

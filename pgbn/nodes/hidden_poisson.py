@@ -21,6 +21,22 @@ class HiddenPoisson(Latent):
     In the shape of a Gamma, ``Gamma("theta", 0.5 + h, c)``, its conditional is the Bessel law of
     order a0 − 1 at 2√(λcθ), a0 = 0.5. A shape with a0 = 0 is rejected, since θ = 0 would keep h at
     0 for ever. `RandomisedGamma` draws the two together.
+
+    Parameters
+    ----------
+    name : str
+        Its name in the network, in data and in draws.
+    rate : number, array, node or expression
+        The rate, at least 0.
+    dims : str or tuple of str
+        The names of its dims. Without dims the node is one number.
+    update : str
+        The name of a kernel that draws it in place of its draw rule, such as "slice".
+
+    Examples
+    --------
+    >>> h = pgbn.HiddenPoisson("h", 2.0, dims="doc")
+    >>> theta = pgbn.Gamma("theta", shape=0.5 + h, rate=1.0, dims="doc")
     """
 
     tag: ClassVar[str] = "hidden_poisson"

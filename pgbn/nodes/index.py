@@ -49,11 +49,27 @@ def as_categories(name: str, value: Any, dims: tuple[str, ...]) -> NDArray[np.in
 
 
 class Categories(Expression):
-    """The number (counted from 0) of an entry of the dim ``of``, for every row of ``dims``.
+    """g : rows → entries: for every row of ``dims``, the number of an entry of the dim ``of``.
 
-    ``author = pgbn.Categories("author", dims="doc", of="writer")``; ``theta[author]`` then has the
-    dim doc instead of writer. The numbers are given with the data, under this name, or here as
-    ``values``.
+    ``theta[author]`` has the dims of ``author`` instead of ``of``.
+
+    Parameters
+    ----------
+    name : str
+        The name under which data give the numbers.
+    dims : str or tuple of str
+        The dims of the rows.
+    of : str
+        The dim whose entries are selected.
+    values : array of int, optional
+        The numbers, if they are known already.
+
+    Examples
+    --------
+    >>> author = pgbn.Categories("author", dims="doc", of="writer", values=[0, 1, 1])
+    >>> theta = pgbn.Gamma("theta", 1.0, 1.0, dims="writer")
+    >>> pgbn.Poisson("x", theta[author], dims="doc")
+    Poisson('x', rate=theta[author], dims=('doc',))
     """
 
     tag: ClassVar[str] = "categories"
@@ -82,11 +98,25 @@ class Categories(Expression):
 
 
 class Index(Expression):
-    """value[doc, …] = of[g(doc), …]: each `Categories` g selects entries of one dim.
+    """y[doc, …] = of[g(doc), …]: each `Categories` g selects entries of one dim.
 
     Write ``theta[author]``, or ``rate[group, period]`` for several dims. An entry that many rows
     read receives the sum of their counts and exposures. The brackets may also contain a hidden
     choice z, a `pgbn.Categorical`: ``rate[z]`` is the rate that z chooses, Σ_k z_k rate_k.
+
+    Parameters
+    ----------
+    of : node or expression
+        What the entries are selected from.
+    by : tuple
+        The categories, or hidden choices (`pgbn.Categorical`).
+
+    Examples
+    --------
+    >>> author = pgbn.Categories("author", dims="doc", of="writer")
+    >>> theta = pgbn.Gamma("theta", 1.0, 1.0, dims="writer")
+    >>> print(theta[author])
+    theta[author]
     """
 
     tag: ClassVar[str] = "index"

@@ -31,8 +31,24 @@ def _check_whole(total: Expression) -> Expression:
 class Multinomial(Observed):
     """x ~ Mult(total, probability) along the dim ``over``.
 
-    The probabilities must sum to one by construction (Dirichlet factors). ``total`` serves to
-    generate data; observed data have their own totals.
+    Parameters
+    ----------
+    name : str
+        Its name in the network, in data and in draws.
+    probability : number, array, node or expression
+        The probabilities, which must sum to one by construction (Dirichlet factors).
+    over : str
+        The dim along which the counts sum to the total.
+    total : number or array
+        The totals of generated data. Observed data have their own totals.
+    dims : str or tuple of str
+        The names of its dims. Without dims the node is one number.
+
+    Examples
+    --------
+    >>> theta = pgbn.Dirichlet("theta", 0.5, over="topic", dims="doc")
+    >>> phi = pgbn.Dirichlet("phi", 0.1, over="term", dims="topic")
+    >>> x = pgbn.Multinomial("x", phi @ theta, over="term", total=50, dims="doc")
     """
 
     tag: ClassVar[str] = "multinomial"

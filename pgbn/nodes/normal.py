@@ -54,6 +54,25 @@ class Normal(_NormalParameters, Latent):
 
     Linear predictors use it: the mean of another Normal or LogNormal, the logit of a
     LogitBernoulli. The entries that a predictor sums, as in ``Constant(F) @ w``, are drawn jointly.
+
+    Parameters
+    ----------
+    name : str
+        Its name in the network, in data and in draws.
+    mean : number, array, node or expression
+        The mean μ, any real number.
+    precision : number, array, node or expression
+        The precision τ > 0, one over the variance.
+    dims : str or tuple of str
+        The names of its dims. Without dims the node is one number.
+    update : str
+        The name of a kernel that draws it in place of its draw rule, such as "slice".
+
+    Examples
+    --------
+    >>> w = pgbn.Normal("w", 0.0, precision=4.0, dims="feature")
+    >>> w
+    Normal('w', mean=0, precision=4, dims=('feature',))
     """
 
     tag: ClassVar[str] = "normal"
@@ -69,7 +88,24 @@ class Normal(_NormalParameters, Latent):
 
 
 class ObservedNormal(_NormalParameters, Observed):
-    """y ~ N(mean μ, 1/precision), data of any sign: a response, a measurement."""
+    """y ~ N(mean μ, 1/precision), data of any sign: a response, a measurement.
+
+    Parameters
+    ----------
+    name : str
+        Its name in the network, in data and in draws.
+    mean : number, array, node or expression
+        The mean μ, any real number.
+    precision : number, array, node or expression
+        The precision τ > 0, one over the variance.
+    dims : str or tuple of str
+        The names of its dims. Without dims the node is one number.
+
+    Examples
+    --------
+    >>> level = pgbn.Normal("level", 0.0, 1.0)
+    >>> y = pgbn.ObservedNormal("y", level, pgbn.Gamma("tau", 1.0, 1.0), dims="doc")
+    """
 
     tag: ClassVar[str] = "observed_normal"
 
@@ -79,6 +115,25 @@ class LogNormal(_NormalParameters, Latent):
 
     It is positive, so it may be a shape or a rate. A larger ``precision`` τ keeps ln a closer to
     its mean (the standard deviation is 1/√τ), and makes the chain move more slowly.
+
+    Parameters
+    ----------
+    name : str
+        Its name in the network, in data and in draws.
+    mean : number, array, node or expression
+        The mean μ of the logarithm, any real number.
+    precision : number, array, node or expression
+        The precision τ > 0 of the logarithm.
+    dims : str or tuple of str
+        The names of its dims. Without dims the node is one number.
+    update : str
+        The name of a kernel that draws it in place of its draw rule, such as "slice".
+
+    Examples
+    --------
+    >>> w = pgbn.Normal("w", 0.0, 1.0, dims="feature")
+    >>> F = pgbn.Constant(np.ones((3, 2)), dims=("doc", "feature"))
+    >>> a = pgbn.LogNormal("a", F @ w, precision=2.0, dims="doc")
     """
 
     tag: ClassVar[str] = "log_normal"

@@ -23,7 +23,25 @@ _SIGNS = {"upper": "<", "distinct": "≠", "same": "="}
 class Pairs(Expression):
     """``of`` at the pairs of entries of two dims in a relation, and 0 at the others.
 
-    ``relation`` is "upper" (first < second), "distinct" (first ≠ second) or "same"."""
+    `pgbn.distinct` and `pgbn.same` make them.
+
+    Parameters
+    ----------
+    of : node or expression
+        The expression.
+    first : str
+        The first dim.
+    second : str
+        The second dim.
+    relation : "upper", "distinct" or "same"
+        first < second, first ≠ second, or first = second.
+
+    Examples
+    --------
+    >>> phi = pgbn.Gamma("phi", 1.0, 1.0, dims=("vertex", "community"))
+    >>> rate = phi.rename(vertex="i") @ phi.rename(vertex="j")
+    >>> graph = pgbn.Pairs(of=rate, first="i", second="j", relation="upper")
+    """
 
     tag: ClassVar[str] = "pairs"
     of: Slot
@@ -47,14 +65,44 @@ class Pairs(Expression):
 def distinct(expression: Any, first: str, second: str, *, ordered: bool = False) -> Pairs:
     """An expression at the pairs first < second, each pair once; it is 0 elsewhere.
 
-    With ``ordered``, it is at all pairs first ≠ second, in both orders.
+    Parameters
+    ----------
+    expression : node or expression
+        Usually a product of a node with itself, after a rename.
+    first : str
+        The first dim.
+    second : str
+        The second dim.
+    ordered : bool
+        Whether it is at all pairs first ≠ second, in both orders.
 
-    A graph: ``distinct(phi.rename(vertex="i") @ phi.rename(vertex="j"), "i", "j")``.
+    Examples
+    --------
+    >>> phi = pgbn.Gamma("phi", 1.0, 1.0, dims=("vertex", "community"))
+    >>> rate = pgbn.distinct(phi.rename(vertex="i") @ phi.rename(vertex="j"), "i", "j")
+    >>> print(rate)
+    [i < j] (phi @ phi)
     """
     relation = "distinct" if check_flag("ordered", ordered) else "upper"
     return Pairs(of=to_expression(expression), first=first, second=second, relation=relation)
 
 
 def same(expression: Any, first: str, second: str) -> Pairs:
-    """An expression on the diagonal, first = second; it is 0 elsewhere."""
+    """An expression on the diagonal, first = second; it is 0 elsewhere.
+
+    Parameters
+    ----------
+    expression : node or expression
+        An expression with both dims.
+    first : str
+        The first dim.
+    second : str
+        The second dim.
+
+    Examples
+    --------
+    >>> nu = pgbn.Gamma("nu", 1.0, 1.0, dims="k")
+    >>> print(pgbn.same(nu * nu.rename(k="l"), "k", "l"))
+    [k = l] (nu * nu)
+    """
     return Pairs(of=to_expression(expression), first=first, second=second, relation="same")

@@ -35,7 +35,29 @@ def check_counts(values: Array) -> str | None:
 
 
 class Poisson(Observed):
-    """x ~ Pois(rate)."""
+    """x ~ Pois(rate): counts, P(x) = rate^x e^{−rate} / x!.
+
+    Parameters
+    ----------
+    name : str
+        Its name in the network, in data and in draws.
+    rate : number, array, node or expression
+        The rate, at least 0. A product such as ``phi @ theta`` is summed over the dims that x
+        does not have.
+    dims : str or tuple of str
+        The names of its dims. Without dims the node is one number.
+
+    Examples
+    --------
+    >>> theta = pgbn.Gamma("theta", 1.0, 1.0, dims=("doc", "topic"))
+    >>> phi = pgbn.Dirichlet("phi", 0.1, over="term", dims="topic")
+    >>> x = pgbn.Poisson("x", rate=phi @ theta, dims=("doc", "term"))
+    >>> print(pgbn.Network(x, sizes={"topic": 2}))
+    Network of 3 nodes (topic=2, term=from data, doc=from data)
+      phi[topic, term] ~ Dirichlet(concentration=0.1)  latent
+      theta[doc, topic] ~ Gamma(shape=1, rate=1)  latent
+      x[doc, term] ~ Poisson(rate=phi @ theta)  observed
+    """
 
     tag: ClassVar[str] = "poisson"
     positional: ClassVar[tuple[str, ...]] = ("rate",)

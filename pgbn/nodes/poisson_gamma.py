@@ -19,7 +19,26 @@ from pgbn.samplers.random import Stream
 
 
 class PoissonGamma(Observed):
-    """y ~ Gam(n, noise), n ~ Pois(rate); y = 0 if n = 0."""
+    """y ~ Gam(n, noise), n ~ Pois(rate); y = 0 if n = 0.
+
+    Data are real numbers of at least 0, many of them exactly 0.
+
+    Parameters
+    ----------
+    name : str
+        Its name in the network, in data and in draws.
+    rate : number, array, node or expression
+        The rate, at least 0, of the hidden counts n.
+    noise : number, array, node or expression
+        The rate > 0 of the gamma: one over the size of one event.
+    dims : str or tuple of str
+        The names of its dims. Without dims the node is one number.
+
+    Examples
+    --------
+    >>> theta = pgbn.Gamma("theta", 1.0, 1.0, dims="doc")
+    >>> y = pgbn.PoissonGamma("y", theta, noise=pgbn.Gamma("noise", 1.0, 1.0), dims=("doc", "term"))
+    """
 
     tag: ClassVar[str] = "poisson_gamma"
     positional: ClassVar[tuple[str, ...]] = ("rate", "noise")
@@ -106,6 +125,27 @@ class RandomisedGamma(Latent):
     The count h is drawn when it is needed and never kept. θ is drawn with h integrated out, so that
     a θ of 0 does not stay 0 for ever; h given θ is drawn for the nodes in the rate. With a `Shift`
     in its rate, θ is a Markov chain whose rows are drawn one after another.
+
+    Parameters
+    ----------
+    name : str
+        Its name in the network, in data and in draws.
+    rate : number, array, node or expression
+        The rate, at least 0, of the hidden count h.
+    noise : number, array, node or expression
+        The rate > 0 of the gamma.
+    offset : number
+        What is added to h, a number of at least 0.
+    dims : str or tuple of str
+        The names of its dims. Without dims the node is one number.
+    update : str
+        The name of a kernel that draws it in place of its draw rule, such as "slice".
+
+    Examples
+    --------
+    >>> theta = pgbn.RandomisedGamma("theta", rate=2.0, noise=1.0, offset=0.5, dims="doc")
+    >>> theta
+    RandomisedGamma('theta', rate=2, noise=1, offset=0.5, dims=('doc',))
     """
 
     tag: ClassVar[str] = "randomised_gamma"

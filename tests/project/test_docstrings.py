@@ -135,6 +135,20 @@ def test_the_list_of_undocumented_callables_shrinks() -> None:
     assert not listed() - lacking
 
 
+def documented_parameters(thing: Any) -> list[str]:
+    """The names in the section Parameters, such as ``first, second : str``."""
+    text = (inspect.getdoc(thing) or "").partition("Parameters\n----------\n")[2]
+    names = re.findall(r"^(\*{0,2}\w[\w, *]*)(?: ?: .*)?$", text.partition("\n\n")[0], re.MULTILINE)
+    return [name.strip(" *") for each in names for name in each.split(",")]
+
+
+@pytest.mark.parametrize("name", sorted(set(CALLABLES) - listed()))
+def test_the_parameters_of_a_docstring_are_those_of_the_signature(name: str) -> None:
+    takes = [each for each in inspect.signature(CALLABLES[name]).parameters if each != "self"]
+    if "Attributes" not in sections(CALLABLES[name]):
+        assert sorted(documented_parameters(CALLABLES[name])) == sorted(takes)
+
+
 GROUPS = sorted({name.rsplit(".", 1)[0] for name in CALLABLES} | set(public_things()))
 
 
