@@ -48,6 +48,7 @@ from pgbn.training.merging import merge_topics
 from pgbn.training.minibatch.learner import Learner
 from pgbn.training.minibatch.train import Arriving, MinibatchEvent, train_minibatch
 from pgbn.training.new_rows import infer
+from pgbn.training.numbering import numbered_as_in_chain
 from pgbn.training.settings import Settings
 from pgbn.training.trained import Priors, TrainedNetwork
 from pgbn.training.training_result import LayerwiseTraining, Reportable
@@ -281,14 +282,14 @@ class PGBN(NetworkTransformer):
     def _train(
         self, X: Any, settings: Settings, networks: Sequence[TrainedNetwork]
     ) -> LayerwiseTraining:
-        reporter = Reporter(self.verbose)
+        reporter, executor = Reporter(self.verbose), read_executor(self)
         names = renaming("max_width", self._width_name), renaming("start_from", "warm_start")
         with stop_gently() as stop, names[0], names[1]:
 
             def each(event: Progress) -> None:
                 reporter(event)
                 if stop.requested:
-                    done = trained_so_far(event, settings)
+                    done = trained_so_far(event, settings, executor)
                     self._keep(done)
                     raise stop.interrupted(
                         f"{done.stopped}; the estimator keeps what was trained, and "
@@ -296,7 +297,7 @@ class PGBN(NetworkTransformer):
                     )
 
             return train_settings(settings, X, networks, callback=each,
-                                  executor=read_executor(self), progress=reporter.live)  # fmt: skip
+                                  executor=executor, progress=reporter.live)  # fmt: skip
 
     def _keep(self, training: LayerwiseTraining) -> None:
         """What `fit` leaves in the estimator, or a folder brings back."""
@@ -339,7 +340,7 @@ class PGBN(NetworkTransformer):
     def _arriving_after_fit(self, settings: Settings) -> Arriving:
         """A learner at the last state of the chain, with steps as short as after so many sweeps,
         which has seen the documents of `fit`."""
-        network = self.training_.deepest
+        network = numbered_as_in_chain(self.training_.deepest)
         learner = Learner(network.network, ROWS, self._seed, executor=read_executor(self))
         scores = layers_of_zoo.theta(1)
         if not {*learner.roles.shared, scores} <= set(network.state):

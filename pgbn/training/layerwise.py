@@ -25,6 +25,7 @@ from pgbn.training.growing import (
     trained_at,
 )
 from pgbn.training.kept_draws import check_draws_fit
+from pgbn.training.numbering import numbered_as_in_chain, numbered_by_weight
 from pgbn.training.settings import Settings
 from pgbn.training.start_from import (
     check_resumed,
@@ -140,6 +141,9 @@ def train_settings(
     family = settings.grown
     worker = executor_of(threads, executor)
     data = read_training(X, family, worker)
+    networks = list(networks)
+    if networks and resume is None:
+        networks[-1] = numbered_as_in_chain(networks[-1], worker)
     if resume is not None:
         check_resumed(resume, data, settings)
     elif networks:
@@ -150,7 +154,7 @@ def train_settings(
         executor=worker,
         callbacks=[] if callback is None else [callback],
         clock=Clock(0),
-        networks=list(networks),
+        networks=networks,
     )
     if settings.family is not None:
         family.layers(min(settings.depth, 3))  # an error before any work
@@ -160,7 +164,8 @@ def train_settings(
     with live(progress, _KERNELS) as meter:
         plan.callbacks.append(meter)
         stopped = run_plan(plan, data, resume)
-    training = LayerwiseTraining(tuple(plan.networks), stopped)
+    models = tuple(numbered_by_weight(network, worker) for network in plan.networks)
+    training = LayerwiseTraining(models, stopped)
     if not settings.link or training.deepest.vocabulary is not None:
         return training
     # The names of the terms come with the data, so that new documents are matched by name.
@@ -203,7 +208,7 @@ def _check_memory(settings: Settings, family: Family, data: Mapping[str, Cells])
     check_draws_fit(network, family.shared(network), sizes, settings.keep_draws)
 
 
-def trained_so_far(at: Progress, settings: Settings) -> LayerwiseTraining:
+def trained_so_far(at: Progress, settings: Settings, executor: Executor) -> LayerwiseTraining:
     """The result of a training that was stopped: the layers below, and the new one in its current
     state."""
     settings, means = settings.first(at.depth), Means(draws=at.means.draws)
@@ -212,4 +217,5 @@ def trained_so_far(at: Progress, settings: Settings) -> LayerwiseTraining:
     if at.networks:
         network = named_as(at.networks[-1], network)
     below = tuple(each for each in at.networks if each.depth < at.depth)
-    return LayerwiseTraining((*below, network), f"interrupted at sweep {at.done} of {at.total}")
+    models = tuple(numbered_by_weight(each, executor) for each in (*below, network))
+    return LayerwiseTraining(models, f"interrupted at sweep {at.done} of {at.total}")

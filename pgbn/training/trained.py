@@ -79,7 +79,9 @@ class TrainedNetwork(Reportable):
     ``weights[t-1]`` are the tokens that each topic accounts for at the last sweep, see
     `tokens_of_topics`. ``labels`` are names of topics (layer, number) that a reader has given, see
     `with_labels`. ``vocabulary`` are the names of the terms, if there are any: lists of topics and
-    reports use them. `of_topics` makes a belief network from its arrays.
+    reports use them. Topics of each layer are numbered by weight, the largest first;
+    ``order[t-1][k]`` is the number that topic k had in the chain. `of_topics` makes a belief
+    network from its arrays.
     """
 
     network: Network
@@ -95,6 +97,7 @@ class TrainedNetwork(Reportable):
     weights: tuple[Matrix, ...] = ()
     labels: Mapping[tuple[int, int], str] = field(default_factory=dict)
     vocabulary: Sequence[str] | None = None
+    order: tuple[NDArray[np.int64], ...] = ()
 
     @classmethod
     def of_topics(
@@ -197,6 +200,20 @@ class TrainedNetwork(Reportable):
             raise DataError(f"TrainedNetwork: c={self.c}: give numbers of at least 0")
         object.__setattr__(self, "c", c)
         object.__setattr__(self, "weights", tuple(weights))
+        order = tuple(np.asarray(each) for each in self.order)
+        if order and not (
+            len(order) == self.depth
+            and all(each.dtype.kind in "iu" for each in order)
+            and all(
+                np.array_equal(np.sort(each), np.arange(width))
+                for each, width in zip(order, self.widths, strict=True)
+            )
+        ):
+            raise DataError(
+                f"TrainedNetwork: order must have the numbers 0 to K - 1 once for each layer, of "
+                f"widths {self.widths}"
+            )
+        object.__setattr__(self, "order", order)
         if self.vocabulary is not None:
             names = check_names("vocabulary", self.vocabulary, self.vocabulary_size)
             object.__setattr__(self, "vocabulary", tuple(names))
@@ -256,6 +273,8 @@ class TrainedNetwork(Reportable):
         own = {name: getattr(self, name) for name in ("phi", "r", "eta", "noise")}
         own |= {entry.name: getattr(self, entry.name) for entry in fields(self)
                 if entry.name not in ("network", "layers", "means")}  # fmt: skip
+        if "phi" in arrays:
+            own["order"] = ()
         if len(arrays.get("phi", self.phi)) != self.depth:
             own["eta"] = own["eta"][: len(arrays["phi"])]
         return type(self).of_topics(**(own | arrays))

@@ -33,7 +33,10 @@ def encode_networks(networks: Sequence[TrainedNetwork]) -> tuple[list[dict[str, 
             about |= {name: getattr(network, name) for name in ("depth", "link", "noise")}
             about |= {"eta": list(network.eta), "priors": asdict(network.priors)}
             about["labels"] = [[*place, text] for place, text in network.labels.items()]
-            kinds |= {kind: dict(enumerate(getattr(network, kind))) for kind in ("phi", "weights")}
+            kinds |= {
+                kind: dict(enumerate(getattr(network, kind)))
+                for kind in ("phi", "weights", "order")
+            }
             arrays |= {f"{number}/r": network.r, f"{number}/c": network.c}
         else:
             about["layers"] = list(network.layers)
@@ -73,6 +76,7 @@ def _decode(content: Mapping[str, Any], part: Group, names: Sequence[str] | None
         noise=content["noise"],
         priors=read_priors(content["priors"]),
         weights=tuple(part[f"weights/{t}"] for t in layers if f"weights/{t}" in part),
+        order=tuple(part[f"order/{t}"] for t in layers if f"order/{t}" in part),
         sweeps=content["sweeps"],
         labels={(t, k): text for t, k, text in content.get("labels", ())},
         vocabulary=names,

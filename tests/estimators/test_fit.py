@@ -24,6 +24,7 @@ from pgbn import PFA, PGBN
 from pgbn.errors import DataError, PgbnError
 from pgbn.estimators.pgbn import Reporter
 from pgbn.storage.stopping import Interrupted
+from pgbn.training.numbering import numbered_as_in_chain
 from tests.helpers.training import documents
 
 X = documents(60, 30).toarray()
@@ -424,10 +425,11 @@ def test_wrong_arguments(arguments, words) -> None:
 
 def test_a_model_of_gibbs_sampling_goes_on_and_one_that_is_fitted_anew() -> None:
     model = pgbn.PGBN(4, 1, burn_in=40, sweeps=10, random_state=0, batch_size=20).fit(ARRIVING[:60])
-    before = model.components_
+    before = numbered_as_in_chain(model.training_.deepest).phi[0]
     model.partial_fit(ARRIVING[60:80])
     assert model.training_.stopped == "80 documents seen"
-    assert 0 < np.abs(model.components_ - before).max() < 0.3
+    after = numbered_as_in_chain(model.training_.deepest).phi[0]
+    assert 0 < np.abs(after - before).max() < 0.3
     model.partial_fit(ARRIVING[80:])
     assert model.training_.stopped == "90 documents seen"
     model.fit(ARRIVING[:60]).partial_fit(ARRIVING[60:80])

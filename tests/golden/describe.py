@@ -17,6 +17,7 @@ import numpy as np
 import pgbn as pg
 from pgbn.checkpoint import read_checkpoint
 from pgbn.storage import open_saved
+from pgbn.training.numbering import numbered_as_in_chain
 from tests.same_bits import digest as hashes
 
 from .objects import documents
@@ -33,9 +34,10 @@ def digest(value: object) -> str:
 
 
 def trained(training: Any) -> dict[str, Any]:
-    """A training, or one network, in numbers and hashes."""
+    """A training, or one network, in numbers and hashes; topics have the numbers of the chain, as
+    in earlier versions."""
     out: dict[str, Any] = {"stopped": getattr(training, "stopped", None), "networks": []}
-    for network in getattr(training, "models", (training,)):
+    for network in map(numbered_as_in_chain, getattr(training, "models", (training,))):
         names = ("phi", "r", "c", "weights", "traces", "state")
         hashes = {name: digest(getattr(network, name)) for name in names}
         facts = {name: getattr(network, name) for name in ("eta", "link", "noise", "sweeps")}
@@ -157,7 +159,8 @@ def continued(folder: Path, threads: int) -> str:
         return digest([value.values, value.counts, value.state(), value.log_joint()])
     if hasattr(value, "get_params"):
         if not hasattr(value, "training_"):
-            return digest(value.set_params(n_jobs=threads).fit(documents()).components_)
+            fitted = value.set_params(n_jobs=threads).fit(documents())
+            return digest(numbered_as_in_chain(fitted.training_.deepest).phi[0])
         x = _named(value, documents(value.link_))
         value.set_params(n_jobs=threads)
         return digest([value.transform(x), value.score(x)])

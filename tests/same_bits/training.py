@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import pgbn as pg
+from pgbn.training.numbering import numbered_as_in_chain
 
 from .networks import topical
 from .registry import case
@@ -34,11 +35,12 @@ def documents(link: str = "poisson", rows: int = 60, seed: int = 1) -> NDArray[A
 
 
 def everything_of(training: pg.LayerwiseTraining) -> object:
-    """All that a training has found, network by network."""
+    """All that a training has found, network by network, with the numbers that topics had in the
+    chain."""
     fields = ("phi", "r", "c", "eta", "link", "noise", "weights", "traces", "state", "sweeps")
     networks = [
         {name: getattr(network, name) for name in fields} | {"priors": vars(network.priors)}
-        for network in training
+        for network in map(numbered_as_in_chain, training)
     ]
     return [training.widths, training.stopped, networks]
 

@@ -16,6 +16,7 @@ from pgbn.errors import DataError
 from pgbn.training.averages import unit_counts
 from pgbn.training.family import Family, read_family
 from pgbn.training.growing import Chain
+from pgbn.training.numbering import numbered_as_in_chain
 from pgbn.training.settings import Settings
 from tests.helpers.own_family import DATA, MODALITIES, MULTIMODAL, own_family, two_families
 from tests.helpers.short_training import QUICK, X, cut_at, no_work
@@ -74,11 +75,12 @@ def test_the_belief_network_is_a_family_like_any_other() -> None:
         family = partial(pg.zoo.pgbn, link=link, eta=0.1)
         two = pg.train_layerwise({"x": data}, (20, 9, 4), 3, family=family, **settings)
         assert one.widths == two.widths
-        for name, value in one.deepest.state.items():
+        found = numbered_as_in_chain(one.deepest)
+        for name, value in found.state.items():
             np.testing.assert_array_equal(value, two.deepest.state[name], err_msg=name)
-        for t, phi in enumerate(one.deepest.phi, 1):
+        for t, phi in enumerate(found.phi, 1):
             np.testing.assert_array_equal(phi, two.deepest.means[f"phi{t}"])
-        np.testing.assert_array_equal(one.deepest.r, two.deepest.means["r"])
+        np.testing.assert_array_equal(found.r, two.deepest.means["r"])
 
 
 @pytest.fixture

@@ -14,6 +14,7 @@ from pgbn.engine.first_layer import Blocked
 from pgbn.training import train_layerwise
 from pgbn.training.family import Family
 from pgbn.training.growing import Plan, start_of_layer
+from pgbn.training.numbering import numbered_as_in_chain
 from pgbn.training.trained import TrainedNetwork
 from tests.helpers import short_training
 from tests.helpers.saved import same_networks as same
@@ -56,7 +57,7 @@ def test_means_weights_and_traces_are_those_of_the_sweeps():
                              sweeps=[8, 5], trace_every=1, min_width=0, callback=note,
                              threads=1)  # fmt: skip
     assert result.widths[0] < 40  # three topics need not forty
-    for network in result:
+    for network in map(numbered_as_in_chain, result):
         burnt, last = (seen[network.depth, phase] for phase in ("burn_in", "collect"))
         assert network.widths[-1] == burnt[-1][2]
         assert network.traces["width"].tolist() == [width for *_, width in (*burnt, *last)]

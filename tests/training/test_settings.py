@@ -12,6 +12,7 @@ import pytest
 
 import pgbn
 from pgbn.errors import DataError
+from pgbn.samplers.executor import SERIAL
 from pgbn.training.layerwise import trained_so_far
 from pgbn.training.settings import Settings
 from pgbn.training.training_result import LayerwiseTraining
@@ -50,7 +51,7 @@ def test_what_was_trained_so_far_has_the_eta_of_its_layers() -> None:
     settings = Settings(3, 2, eta=[0.1, 0.2])
 
     def look(event: pgbn.Event) -> None:
-        seen.append(trained_so_far(event, settings))
+        seen.append(trained_so_far(event, settings, SERIAL))
 
     pgbn.train_layerwise(X, 3, 2, eta=[0.1, 0.2], callback=look, **QUICK)
     assert {done.deepest.eta for done in seen} == {(0.1,), (0.1, 0.2)}

@@ -31,6 +31,7 @@ from pgbn.training.averages import Means, Trace
 from pgbn.training.growing import kept_nodes, trained_at
 from pgbn.training.kept_draws import is_kept
 from pgbn.training.minibatch.learner import Learner, Local, Pace
+from pgbn.training.numbering import numbered_by_weight
 from pgbn.training.settings import Settings, budgets
 from pgbn.training.trained import LARGEST, Priors, TrainedNetwork, check_shapes, observed_node
 from pgbn.training.training_files import under
@@ -277,7 +278,7 @@ class _Run:
                         f"stopped after step {learner.steps} of {total}"
                         + (" and saved; the same call continues" if runner is not None else "")
                     )
-            result = self._result(local)
+            result = numbered_by_weight(self._result(local))
             if runner is not None:
                 record = {KIND: runner.settings}
                 folders.save(result, runner.path, vocabulary=self.corpus.vocabulary, record=record)
@@ -365,7 +366,7 @@ class Arriving:
             local = self.learner.step({observed: batch}, self.seen / batch.shape[0])
         assert isinstance(local, Local)
         rows = local.chain._program.cells[observed].rows
-        return network_of(self.learner, local, self.model, self.seen / rows)
+        return numbered_by_weight(network_of(self.learner, local, self.model, self.seen / rows))
 
 
 # ---- checkpoints: the writer of each field, and its reader --------------------------------
