@@ -138,7 +138,8 @@ def test_the_list_of_undocumented_callables_shrinks() -> None:
 def documented_parameters(thing: Any) -> list[str]:
     """The names in the section Parameters, such as ``first, second : str``."""
     text = (inspect.getdoc(thing) or "").partition("Parameters\n----------\n")[2]
-    names = re.findall(r"^(\*{0,2}\w[\w, *]*)(?: ?: .*)?$", text.partition("\n\n")[0], re.MULTILINE)
+    text = re.split(r"\n\w+\n-{3,}\n", text)[0]  # until the next section
+    names = re.findall(r"^(\*{0,2}\w[\w, *]*)(?: ?: .*)?$", text, re.MULTILINE)
     return [name.strip(" *") for each in names for name in each.split(",")]
 
 
