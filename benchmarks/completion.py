@@ -23,7 +23,7 @@ import scipy.sparse as sp
 import pgbn
 from benchmarks.networks import machine
 from examples.paper.corpora import load_newsgroups
-from pgbn.evaluation import HeldOut, completion_perplexity, split_tokens
+from pgbn.evaluation import HeldOut, split_tokens
 
 THIN = 5
 
@@ -72,10 +72,10 @@ def main():
         )  # fmt: skip
         one = replace(training.deepest, draws={})
         for what, model in (("one Φ", one), (f"{samples} draws of Φ", training.deepest)):
-            found = completion_perplexity(model, seen, held_out, burn_in=burn_in, draws=of)
+            found = HeldOut.of_model(model, seen, held_out, burn_in=burn_in, draws=of)
             show(f"{what}, of {name}", found.perplexity())
         if data is not both:
-            found = completion_perplexity(training.deepest, seen, held_out, burn_in=burn_in,
+            found = HeldOut.of_model(training.deepest, seen, held_out, burn_in=burn_in,
                                           draws=THIN * samples, train=data)  # fmt: skip
             show(f"{samples} samples of both, begun there", found.perplexity())
 

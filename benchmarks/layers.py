@@ -37,13 +37,14 @@ from benchmarks import one_layer
 from benchmarks.networks import machine
 from examples.paper.corpora import load_newsgroups, load_nips
 from pgbn.checks import WIDTHS
-from pgbn.evaluation import HeldOut, leading_words, split_tokens
+from pgbn.evaluation import HeldOut, split_tokens
 from pgbn.evaluation.layer_quality import (
     duplicates_and_diversity,
     effective_width,
     without_duplicates,
     word_coherence,
 )
+from pgbn.evaluation.topics import leading_words
 
 SEEN, THIN, TOP = 0.8, 10, 10
 CORPORA = ("demo", "fortunes", "20newsgroups", "NIPS12")

@@ -22,7 +22,7 @@ import pgbn
 from benchmarks.drawn import unseen_block
 from benchmarks.memory import peak
 from examples.paper.corpora import load_newsgroups
-from pgbn.evaluation import completion_perplexity, split_tokens
+from pgbn.evaluation import HeldOut, split_tokens
 
 __all__ = ["features", "perplexity"]
 
@@ -40,7 +40,7 @@ class Watch:
 
     def note(self, model):
         now = time.process_time()
-        found = completion_perplexity(model, self.documents, burn_in=50, draws=50, seed=1)
+        found = HeldOut.of_model(model, self.documents, burn_in=50, draws=50, seed=1)
         self.line.append((now - self.begun, found.perplexity()))
         print(f"{self.name}: {self.line[-1][0]:.1f} CPU s, {self.line[-1][1]:.1f}", flush=True)
         self.begun += time.process_time() - now
@@ -106,7 +106,7 @@ def perplexity(arguments):
             model = (by_minibatches(X, arguments, watch) if name == "minibatch" else
                      by_gibbs(X, arguments, watch, disk))  # fmt: skip
             seconds = watch.seconds
-            one, draws = (completion_perplexity(each, seen, held_out, burn_in=SWEEPS,
+            one, draws = (HeldOut.of_model(each, seen, held_out, burn_in=SWEEPS,
                                                 draws=SWEEPS, seed=1).perplexity()
                           for each in (replace(model, draws={}), model))  # fmt: skip
             found[name] = {"widths": model.widths, "cpu": seconds, "one": one, "draws": draws,

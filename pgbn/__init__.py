@@ -25,7 +25,7 @@ _NAMES_OF = {
         "DataError MissingRuleError NetworkError PgbnError PgbnWarning StaleReadError StorageError"
     ),
     "pgbn.estimators": "PFA PGBN NetworkTransformer",
-    "pgbn.evaluation": "HeldOut completion_perplexity generate_documents split_tokens",
+    "pgbn.evaluation": "HeldOut split_tokens",
     "pgbn.network.network": "Network",
     "pgbn.nodes": (
         "Bernoulli BernoulliPoisson Beta BetaOdds Categorical Categories Constant Dirichlet "

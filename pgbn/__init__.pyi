@@ -26,8 +26,6 @@ from pgbn.estimators import PFA as PFA
 from pgbn.estimators import PGBN as PGBN
 from pgbn.estimators import NetworkTransformer as NetworkTransformer
 from pgbn.evaluation import HeldOut as HeldOut
-from pgbn.evaluation import completion_perplexity as completion_perplexity
-from pgbn.evaluation import generate_documents as generate_documents
 from pgbn.evaluation import split_tokens as split_tokens
 from pgbn.network.network import Network as Network
 from pgbn.nodes import Bernoulli as Bernoulli
@@ -122,14 +120,12 @@ __all__ = [
     "Threads",
     "TrainedNetwork",
     "checkpoint",
-    "completion_perplexity",
     "datasets",
     "diagnostics",
     "distinct",
     "evaluation",
     "explain",
     "extend",
-    "generate_documents",
     "grow",
     "infer",
     "load",

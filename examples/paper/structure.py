@@ -25,22 +25,25 @@ def describe(
 ) -> dict[str, Any]:
     """Everything that is said of a network."""
     depth, first = network.depth, network.phi[0]
-    made = pgbn.generate_documents(network, documents, seed=seed)
-    top = evaluation.topics(network, depth, 1)[0].index
-    graph = evaluation.topic_dag(network, depth, top, 0.05, 8, vocabulary)
+    made = network.generate(documents, seed=seed)
+    likely = [np.argsort(-(weights @ first), kind="stable")[:100] for weights in made["theta1"]]
+    top = network.topics(depth, 1)[0]
+    graph = network.to_networkx(top, top=8, vocabulary=vocabulary)
     return {
         "widths": list(network.widths),
         "topics": {
-            str(t): [str(topic) for topic in evaluation.topics(network, t, 12, vocabulary)]
+            str(t): [str(topic) for topic in network.topics(t, 12, vocabulary)]
             for t in range(1, depth + 1)
         },
         "tree": [[list(a), list(b), data["weight"]] for a, b, data in graph.edges(data=True)],
-        "tree_terms": {f"{t}/{k}": list(data["terms"]) for (t, k), data in graph.nodes(data=True)},
-        "documents": [" ".join(words) for words in made.ranked(100, vocabulary)],
+        "tree_terms": {
+            f"{t}/{k}": data["terms"].split() for (t, k), data in graph.nodes(data=True)
+        },
+        "documents": [" ".join(vocabulary[v] for v in words) for words in likely],
         "npmi": float(evaluation.coherence(first, X).mean()),
         "umass": float(evaluation.coherence(first, X, "umass").mean()),
         "diversity": float(evaluation.diversity(first)),
-        "overdispersion": float(np.mean(evaluation.predicted_overdispersion(network))),
+        "overdispersion": float(np.mean(evaluation.overdispersion(network))),
     }
 
 

@@ -35,7 +35,7 @@ from pgbn.storage.texts import check_columns, read_columns
 from pgbn.storage.writing import writing
 
 if TYPE_CHECKING:
-    from pgbn.evaluation import Topic
+    from pgbn.evaluation.topics import Topic
     from pgbn.samplers.executor import Executor
     from pgbn.training.settings import Settings
     from pgbn.training.trained import TrainedNetwork
@@ -103,9 +103,7 @@ def announce(settings: Settings) -> None:
 def hierarchy(network: TrainedNetwork, vocabulary: Sequence[str] | None) -> list[str]:
     """A table of contents: every topic of the top layer with its largest topics below, and so on. A
     topic k stands under the topic l that holds most of it, argmax_l weight_l φ_lk."""
-    from pgbn.evaluation import topics
-
-    found = [topics(network, layer, 6, vocabulary) for layer in range(1, network.depth + 1)]
+    found = [network.topics(layer, 6, vocabulary) for layer in range(1, network.depth + 1)]
     lines = []
 
     def add(layer: int, topic: Topic, above: int) -> None:
@@ -267,7 +265,6 @@ def demo_command(
     from pgbn.cli.models import open_model, topic_row
     from pgbn.cli.pages import page_data
     from pgbn.datasets import load_docstrings
-    from pgbn.evaluation import topics
     from pgbn.report import write_report
     from pgbn.training.settings import Settings
 
@@ -297,7 +294,7 @@ def demo_command(
     write_report(page_data([model], corpus.texts, title="Docstrings of numpy and scipy"), page)
     seconds = time.monotonic() - start
     layers = range(model.network.depth, 0, -1)
-    found = {layer: topics(model.network, layer, 8, model.vocabulary) for layer in layers}
+    found = {layer: model.network.topics(layer, 8, model.vocabulary) for layer in layers}
 
     def text() -> None:
         output.say("\nWhat is in the docstrings: themes, their topics, and the topics of these\n")

@@ -45,7 +45,7 @@ from pgbn.storage.folders import open_saved, read_folder
 if TYPE_CHECKING:
     from pgbn.cli.models import Model
     from pgbn.engine.rows.new_rows import NewRows
-    from pgbn.evaluation import Topic
+    from pgbn.evaluation.topics import Topic
     from pgbn.training.trained import TrainedNetwork
 
 
@@ -130,12 +130,11 @@ def topics_command(
       pgbn topics model -o topics.csv
     """
     from pgbn.cli.models import open_model, topic_row
-    from pgbn.evaluation import topics
 
     opened = open_model(model)
     layers = range(opened.network.depth, 0, -1) if layer is None else [layer]
     found = {
-        t: topics(opened.network, t, top, opened.vocabulary, relevance)[:number] for t in layers
+        t: opened.network.topics(t, top, opened.vocabulary, relevance)[:number] for t in layers
     }
 
     if to is not None:
@@ -236,11 +235,11 @@ def perplexity_command(
       pgbn perplexity model held-out/ --fraction 0.5
     """
     from pgbn.cli.models import open_model, read_for
-    from pgbn.evaluation import completion_perplexity
+    from pgbn.evaluation import HeldOut
 
     opened = open_model(model)
     _, X = read_for(opened, data, reading)
-    held_out = completion_perplexity(opened.network, X, fraction=fraction, **vars(sampling))
+    held_out = HeldOut.of_model(opened.network, X, fraction=fraction, **vars(sampling))
     facts = {"perplexity": held_out.perplexity(), "tokens": int(held_out.cells.values.sum()),
              "documents": X.shape[0], "fraction": fraction}  # fmt: skip
     if to is not None:
@@ -271,14 +270,13 @@ def generate_command(
       pgbn generate model -n 3 --length 100
     """
     from pgbn.cli.models import open_model
-    from pgbn.evaluation import generate_documents
 
     opened = open_model(model)
-    drawn = generate_documents(opened.network, number, length=length, c=c, seed=seed)
+    drawn = opened.network.generate(number, length=length, c=c, seed=seed)
     names = term_names(opened.vocabulary, opened.network.vocabulary_size)
     documents = []
     for row in range(number):
-        counts = drawn.counts[[row]].tocoo()
+        counts = drawn["x"][[row]].tocoo()
         order = np.argsort(-counts.data, kind="stable")
         columns = counts.coords[1]
         documents.append({names[columns[i]]: counts.data[i].item() for i in order})
@@ -323,7 +321,7 @@ def label_command(
       pgbn label model    (lists the names; with -o names.csv, in a file)
     """
     from pgbn.cli.models import open_model
-    from pgbn.evaluation import keyword_labels
+    from pgbn.evaluation.topics import keyword_labels
 
     with wrong_usage():
         by_hand = dict(_place(text) for text in labels or ())

@@ -5,12 +5,11 @@ Needs the extra ``pgbn[sklearn]``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
-from functools import wraps
 from pathlib import Path
-from typing import Any, Concatenate, ParamSpec, Self, TypeVar
+from typing import Any, ParamSpec, Self, TypeVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -20,7 +19,7 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
 from pgbn import evaluation
-from pgbn.checks import OTHER_NAMES, WIDTHS, check_integer, in_order, is_integral, listed
+from pgbn.checks import OTHER_NAMES, WIDTHS, check_integer, in_order
 from pgbn.engine.run.progress import Silent, choose_meter, live
 from pgbn.errors import DataError, tell
 from pgbn.estimators.fit import begin_fit, read_settings, report_training, unchanged_on_failure
@@ -34,11 +33,10 @@ from pgbn.estimators.parameters import (
     renaming,
     validate_documents,
 )
-from pgbn.evaluation import SyntheticDocuments, Topic
+from pgbn.evaluation.held_out import mean_log_density
 from pgbn.evaluation.inference_data import kept_data
 from pgbn.evaluation.layer_quality import SWEEPS, without_duplicates
-from pgbn.evaluation.perplexity import mean_log_density
-from pgbn.evaluation.shares import check_row_order, interval_of, middle_and_ends, plain_list
+from pgbn.evaluation.topics import groups_for, keyword_labels, topic_terms
 from pgbn.samplers.executor import Executor
 from pgbn.storage.corpus import Corpus
 from pgbn.storage.stopping import stop_gently
@@ -50,7 +48,8 @@ from pgbn.training.minibatch.train import Arriving, MinibatchEvent, train_miniba
 from pgbn.training.new_rows import infer
 from pgbn.training.numbering import numbered_as_in_chain
 from pgbn.training.settings import Settings
-from pgbn.training.trained import Priors, TrainedNetwork
+from pgbn.training.topic_methods import TopicMethods
+from pgbn.training.trained import Priors, TrainedNetwork, trained_network
 from pgbn.training.training_result import LayerwiseTraining, Reportable
 from pgbn.zoo import layers as layers_of_zoo
 from pgbn.zoo.links import get_link
@@ -60,34 +59,6 @@ ROWS = layers_of_zoo.DOCUMENT
 
 P = ParamSpec("P")
 R = TypeVar("R")
-
-
-def data_frame(table: Any, columns: Any = None, index: Any = None) -> Any:
-    """A data frame of a matrix, of rows, or of columns by name.
-
-    Half characters of texts become question marks: where pyarrow is installed, pandas gives texts
-    to it, and it rejects them.
-    """
-    try:
-        import pandas
-    except ImportError:
-        raise DataError("data frames need pandas: pip install pandas") from None
-    if isinstance(table, Mapping):
-        table = {name: list(map(_whole, column)) for name, column in table.items()}
-    elif isinstance(table, list):
-        table = [tuple(map(_whole, row)) for row in table]
-    return pandas.DataFrame(table, columns=columns, index=index)
-
-
-def _whole(cell: Any) -> Any:
-    return cell.encode("utf-8", "replace").decode("utf-8") if isinstance(cell, str) else cell
-
-
-def needed(value: Any, call: str) -> Any:
-    """An argument that the method needs, rejected if it is missing."""
-    if value is None:
-        raise DataError(f"{call}: give all of these; an estimator does not keep its documents X")
-    return value
 
 
 class _Columns(TransformerMixin):
@@ -133,26 +104,13 @@ class Reporter:
             tell(f"[pgbn] layer {progress.depth}, {where}, width {width}")
 
 
-def _ask(
-    function: Callable[Concatenate[TrainedNetwork, P], R],
-) -> Callable[Concatenate[PGBN, P], R]:
-    """The method that asks a function of `pgbn.evaluation` about the trained network."""
-
-    @wraps(function)
-    def method(self: PGBN, /, *args: P.args, **kwargs: P.kwargs) -> R:
-        check_is_fitted(self)
-        return function(self.training_.deepest, *args, **kwargs)
-
-    return method
-
-
 def _widths(settings: Settings) -> tuple[int, ...]:
     """One width for all layers, or one for each."""
     widths: int | tuple[int, ...] = settings.max_width
     return (widths,) * settings.depth if isinstance(widths, int) else widths
 
 
-class PGBN(NetworkTransformer):
+class PGBN(NetworkTransformer, TopicMethods):
     """Poisson gamma belief network, trained layer by layer; a transformer of documents × terms.
 
     Parameters
@@ -403,7 +361,7 @@ class PGBN(NetworkTransformer):
     def reduce(self, X: Any, to: int, layer: int = 1, sweeps: int = 50) -> Self:
         """Merge the topics of a layer that are most alike until ``to`` are left, see `merge`."""
         check_is_fitted(self)
-        return self.merge(X, evaluation.groups_for(self.training_, to, layer), layer, sweeps)
+        return self.merge(X, groups_for(self.training_, to, layer), layer, sweeps)
 
     def _sweep(self, X: Any, merged: TrainedNetwork, sweeps: int) -> TrainedNetwork:
         """Some sweeps more, which keep the widths."""
@@ -454,7 +412,7 @@ class PGBN(NetworkTransformer):
             raise DataError(
                 f"Z: features have {features.shape[1]} columns; layer {chosen} has {width}"
             )
-        return np.asarray(features @ evaluation.project(self.training_.deepest, chosen))
+        return np.asarray(features @ topic_terms(self.training_.deepest, chosen))
 
     def _documents(self, X: Any) -> Any:
         """New documents, of the terms that it was fitted on."""
@@ -463,7 +421,7 @@ class PGBN(NetworkTransformer):
 
     # ---- scores ---------------------------------------------------------------------
 
-    def perplexity(
+    def perplexity(  # type: ignore[override]
         self, X: Any, held_out: Any = None, fraction: float = 0.5, *, train: Any = None
     ) -> float:
         """Per-word perplexity of ``held_out`` given θ from ``X``, or of the rest of each document
@@ -477,7 +435,7 @@ class PGBN(NetworkTransformer):
             settings["held_out"] = validate_documents(self, held_out, reset=False, name="held_out")
         named = nullcontext() if held_out is None else renaming("held_out", "held_out")
         with named:
-            held = evaluation.completion_perplexity(
+            held = evaluation.HeldOut.of_model(
                 self.training_.deepest, X, fraction=fraction, **settings
             )
         return held.perplexity()
@@ -492,63 +450,46 @@ class PGBN(NetworkTransformer):
         found = infer(model, X, layers=1, **self._rows())
         return mean_log_density(model, X, found[found.layers[1]])
 
-    def sample_documents(
+    def generate(  # type: ignore[override]
         self,
         n: int = 1,
+        *,
         length: int | Sequence[int] | None = None,
         c: str = "median",
         random_state: Any = None,
-    ) -> SyntheticDocuments:
-        """New documents drawn from the network, see `pgbn.generate_documents`.
+    ) -> dict[str, Any]:
+        """New documents, drawn from the top layer down.
 
-        ``random_state``: None for the seed of the estimator, which gives the same documents in
-        every call; a number gives those of this number, a `numpy.random.RandomState` others in
-        every call.
+        Parameters
+        ----------
+        n, length, c
+            As in `pgbn.TrainedNetwork.generate`.
+        random_state
+            None for the seed of the estimator, which gives the same documents in every call. A
+            number gives those of this number, a `numpy.random.RandomState` others in every call.
+
+        Returns
+        -------
+        dict
+            As in `pgbn.TrainedNetwork.generate`: ``"x"`` are the documents × terms.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import pgbn
+        >>> X = np.array([[4, 1, 0, 0], [0, 0, 3, 5], [5, 2, 0, 0], [0, 0, 4, 4]])
+        >>> model = pgbn.PFA(3, burn_in=2, sweeps=2, random_state=0).fit(X)
+        >>> model.generate(2, length=10)["x"].sum(axis=1)
+        array([10, 10])
         """
-        check_is_fitted(self)
         seed = self._seed if random_state is None else read_seed(random_state)
-        return evaluation.generate_documents(
-            self.training_.deepest, n, length=length, c=c, seed=seed
-        )
+        return super().generate(n, length=length, c=c, seed=seed)
 
     # ---- topics ---------------------------------------------------------------------
 
-    topics = _ask(evaluation.topics)
-    similar_topics = _ask(evaluation.similar_topics)
-    find_topics = _ask(evaluation.find_topics)
-    similarity = _ask(evaluation.topic_similarity)
-    to_networkx = _ask(evaluation.all_topics_graph)
-
-    def topics_frame(
-        self,
-        layer: int | None = None,
-        top: int = 10,
-        vocabulary: Sequence[str] | None = None,
-        *,
-        X: Any = None,
-        draws: int = 20,
-        interval: float = 0.9,
-        relevance: float | None = None,
-    ) -> Any:
-        """The topics of a layer, or of all, the top layer first, as a data frame: layer, topic,
-        label, weight and words, by ``relevance`` as in `topics`. With documents ``X`` also the mean
-        share of each topic in them, with an interval: share, low and high."""
+    def _asked(self) -> TrainedNetwork:
         check_is_fitted(self)
-        layers = range(len(self.widths_), 0, -1) if layer is None else [layer]
-        rows: list[tuple[Any, ...]] = []
-        for t in layers:
-            found = self.topics(t, top, vocabulary, relevance)
-            more: dict[int, tuple[Any, ...]] = {}
-            if X is not None:
-                means = self._share_draws(X, t, draws, interval).mean(axis=1)
-                more = dict(enumerate(zip(*middle_and_ends(means, interval), strict=True)))
-            rows += [
-                (t, each.index, each.label, each.weight, *more.get(each.index, ()),
-                 " ".join(each.terms))
-                for each in found
-            ]  # fmt: skip
-        between = [] if X is None else ["share", "low", "high"]
-        return data_frame(rows, ["layer", "topic", "label", "weight", *between, "words"])
+        return trained_network(self)
 
     def stability(self, X: Any, seeds: int = 2, layer: int = 1) -> NDArray[np.float64]:
         """Fit ``seeds`` more estimators to ``X`` with other random states; (seeds, K): how alike
@@ -575,9 +516,7 @@ class PGBN(NetworkTransformer):
     ) -> Self:
         """Name the topic that has most of some words: ``{"weather": ["rain", "sun"]}``."""
         check_is_fitted(self)
-        return self.set_labels(
-            evaluation.keyword_labels(self.training_.deepest, keywords, layer, vocabulary)
-        )
+        return self.set_labels(keyword_labels(self.training_.deepest, keywords, layer, vocabulary))
 
     def report(self, path: str | Path = "report.html", X: Any = None, **options: Any) -> Path:
         """Write the HTML report, see `LayerwiseTraining.report`."""
@@ -587,170 +526,6 @@ class PGBN(NetworkTransformer):
     def to_arviz(self) -> Any:
         """The draws that ``keep_draws`` asked for, as ArviZ takes them (needs ``pgbn[arviz]``)."""
         return kept_data(self)
-
-    def to_pyldavis(self, X: Any, layer: int = 1) -> dict[str, Any]:
-        """The arguments of ``pyLDAvis.prepare(**…)``."""
-        X = self._documents(X)
-        return evaluation.to_pyldavis(self.training_.deepest, X, layer, **self._chain())
-
-    # ---- documents ------------------------------------------------------------------
-
-    def document_topics_frame(
-        self,
-        X: Any,
-        layer: int = 1,
-        names: Sequence[Any] | None = None,
-        *,
-        interval: float | None = None,
-        draws: int = 20,
-    ) -> Any:
-        """Documents × topics: the posterior mean shares, as a data frame with the ``names`` of the
-        documents (or those of X, if it is a data frame of pandas) as its index. With an
-        ``interval``, such as 0.9, a line for each document and topic: document, topic, share, low
-        and high, all of the same posterior draws."""
-        index = getattr(X, "index", None)
-        index = None if callable(index) else index  # of a list, its method
-        if names is not None:
-            if getattr(names, "ndim", 1) != 1:
-                raise DataError(f"names={names!r:.60}: give one name for each document")
-            index = listed("names", names, "give one name for each document")
-        shares, *ends = self._shares(X, layer, interval, draws)
-        if index is not None and len(index) != len(shares):
-            raise DataError(f"names: {len(index)} of them for {len(shares)} documents")
-        if not ends:
-            columns = self.get_feature_names_out(layer=layer)
-            return data_frame(shares, columns=columns, index=index)
-        called = list(range(len(shares)) if index is None else index)
-        rows = [
-            (name, k, shares[j, k], *(end[j, k] for end in ends))
-            for j, name in enumerate(called)
-            for k in range(shares.shape[1])
-        ]
-        return data_frame(rows, ["document", "topic", "share", "low", "high"])
-
-    def top_documents(
-        self,
-        X: Any,
-        topic: int | Topic | None = None,
-        n: int = 5,
-        layer: int = 1,
-        texts: Sequence[str] | None = None,
-        *,
-        interval: float | None = None,
-        draws: int = 20,
-    ) -> Any:
-        """The ``n`` documents in which a topic has its largest shares, as a data frame: the number
-        of the document, the share, low and high if an ``interval`` such as 0.9 is asked for, and
-        its text where ``texts`` are given. ``topic`` is a number of ``layer``, or a `Topic`, which
-        has a layer of its self."""
-        topic = needed(None if is_integral(X) else topic, "top_documents(X, topic)")
-        check_integer("n", n, 1)
-        if isinstance(topic, Topic):
-            if layer not in (1, topic.layer):
-                raise DataError(
-                    f"topic={topic.layer}/{topic.index}, but layer={layer!r}; leave layer out"
-                )
-            layer, topic = topic.layer, topic.index
-        shares, *ends = self._shares(X, layer, interval, draws)
-        if not is_integral(topic) or not 0 <= topic < shares.shape[1]:
-            raise DataError(
-                f"topic={topic!r:.60}: layer {layer} has topics 0 to {shares.shape[1] - 1}"
-            )
-        check_row_order(X, texts=texts)
-        every = None if texts is None else plain_list(texts, "texts")
-        if every is not None and len(every) != len(shares):
-            raise DataError(f"texts: {len(every)} of them for {len(shares)} documents")
-        order = np.argsort(-shares[:, topic], kind="stable")[:n]
-        table: dict[str, Any] = {"document": order, "share": shares[order, topic]}
-        table |= dict(zip(("low", "high"), (end[order, topic] for end in ends), strict=False))
-        if every is not None:
-            table["text"] = [every[j] for j in order]
-        return data_frame(table)
-
-    def _shares(
-        self, X: Any, layer: int, interval: float | None, draws: int
-    ) -> tuple[NDArray[np.float64], ...]:
-        """The mean share of each topic in each document and, with an interval, its two ends."""
-        if interval is None:
-            return (np.asarray(self.transform(X, layer=layer)),)
-        return middle_and_ends(self._share_draws(X, layer, draws, interval), interval)
-
-    # ---- groups of documents --------------------------------------------------------
-
-    def topics_per_class(
-        self,
-        X: Any,
-        y: Sequence[Any] | None = None,
-        layer: int = 1,
-        draws: int = 20,
-        interval: float = 0.9,
-    ) -> Any:
-        """The mean share of each topic in the documents of each class of ``y``, with an interval:
-        a data frame of class, documents, topic, share, low and high."""
-        y = needed(y, "topics_per_class(X, y)")
-        check_row_order(X, y=y)
-        return self._group_frame("class", y, X, layer, draws, interval)
-
-    def topics_over_time(
-        self,
-        X: Any,
-        dates: Sequence[Any] | None = None,
-        layer: int = 1,
-        bins: int | None = None,
-        draws: int = 20,
-        interval: float = 0.9,
-    ) -> Any:
-        """The same for periods of ``dates`` (years, datetimes, or texts such as "2019-03-01"), each
-        called by its beginning: those of the report or, with ``bins``, at most so many equally long
-        ones, see `pgbn.evaluation.time_bins`."""
-        check_row_order(X, dates=dates)
-        periods = evaluation.time_bins(needed(dates, "topics_over_time(X, dates)"), bins)
-        return self._group_frame("time", periods, X, layer, draws, interval)
-
-    def _group_frame(
-        self, name: str, groups: Any, X: Any, layer: int, draws: int, interval: float
-    ) -> Any:
-        """A line for each group and topic."""
-        shares = self._share_draws(X, layer, draws, interval)
-        found = evaluation.group_shares(shares, groups, interval)
-        columns = (found.share, found.low, found.high)
-        rows = [
-            (group, int(found.documents[g]), k, *(column[g, k] for column in columns))
-            for g, group in enumerate(found.groups)
-            for k in range(found.share.shape[1])
-        ]
-        return data_frame(rows, [name, "documents", "topic", "share", "low", "high"])
-
-    def effects(
-        self,
-        formula: str,
-        frame: Any,
-        X: Any = None,
-        layer: int = 1,
-        draws: int = 20,
-        interval: float = 0.9,
-    ) -> Any:
-        """How the shares of topics depend on columns of ``frame``, ``"~ treatment + year"``, by
-        the method of composition: a data frame of term, topic, effect, sd, low and high. See
-        `pgbn.evaluation.design_matrix` for the columns."""
-        X = needed(X, "effects(formula, frame, X)")
-        check_row_order(X, frame=frame)
-        design, terms = evaluation.design_matrix(formula, frame)
-        shares = self._share_draws(X, layer, draws, interval)
-        if len(design) != shares.shape[1]:
-            raise DataError(f"frame has {len(design)} rows, but X has {shares.shape[1]} documents")
-        found = evaluation.compose(shares, design, terms, interval, self._seed)
-        rows = [
-            (term, k, found.mean[i, k], found.sd[i, k], found.low[i, k], found.high[i, k])
-            for i, term in enumerate(found.terms)
-            for k in range(found.mean.shape[1])
-        ]
-        return data_frame(rows, ["term", "topic", "effect", "sd", "low", "high"])
-
-    def _share_draws(self, X: Any, layer: int, draws: int, interval: float) -> NDArray[np.float64]:
-        interval_of(interval)  # rejected before anything is drawn
-        return evaluation.share_draws(self.training_.deepest, self._documents(X), layer, draws,
-                           seed=self._seed, threads=read_executor(self).workers)  # fmt: skip
 
 
 # scikit-learn has wrapped `transform`, to name its columns by what the estimator says, which does

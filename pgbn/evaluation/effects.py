@@ -13,51 +13,43 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pgbn.checks import check_names, check_seed, check_unmasked, is_finite_number, numbers
+from pgbn.checks import check_unmasked, is_finite_number
 from pgbn.errors import DataError, did_you_mean
 from pgbn.evaluation.shares import interval_of, is_missing, plain_list
+from pgbn.evaluation.topics import topic_name
 
 Matrix = NDArray[np.float64]
 EACH = 25  # draws of β for each draw of the shares
 
 
-@dataclass(frozen=True)
-class Effects:
-    """The effect β of each of ``terms`` on each topic, (terms, K): its mean, ``sd`` and
-    interval."""
-
-    terms: tuple[str, ...]
-    mean: Matrix
-    sd: Matrix
-    low: Matrix
-    high: Matrix
-
-
 def compose(
-    draws: Matrix, design: Matrix, terms: Sequence[str], interval: float = 0.9, seed: int = 0
-) -> Effects:
-    """The effects of the columns of ``design`` (documents, terms) on shares (draws, documents,
-    K)."""
+    draws: Matrix,
+    design: Matrix,
+    terms: Sequence[str],
+    layer: int = 1,
+    interval: float = 0.9,
+    seed: int = 0,
+) -> list[tuple[Any, ...]]:
+    """The effect of each column of ``design`` (documents, terms) on the share of each topic of a
+    layer: rows of term, topic, mean, standard deviation and the ends of the interval. ``draws`` of
+    the shares are (draws, documents, K)."""
     low, high = interval_of(interval)
-    rng = np.random.default_rng(check_seed(seed))
-    draws, design = _finite("draws", draws, 3), _finite("design", design, 2)
+    rng = np.random.default_rng(seed)
     documents, columns = design.shape
-    names = check_names("terms", terms, columns)
-    if not draws.size or draws.shape[1] != documents:
+    if draws.shape[1] != documents:
         raise DataError(
-            f"draws of shape {draws.shape} for a design of {documents} documents; give shares of "
-            "(draws, documents, topics), as pgbn.evaluation.share_draws does"
+            f"frame has {documents} rows, but X has {draws.shape[1]} documents; give a row for "
+            "each document"
         )
     if documents <= columns:
         raise DataError(f"{documents} documents for {columns} effects; give more documents")
-    basis, back = _orthogonal(design, names)
+    basis, back = _orthogonal(design, terms)
     # The lower triangular L with L L' = B B' and a positive diagonal.
     upper = np.linalg.qr(back.T, mode="r")
     root, found = (upper * np.sign(np.diag(upper))[:, None]).T, []
@@ -67,15 +59,13 @@ def compose(
         noise = rng.standard_normal((EACH, columns, share.shape[1]))
         found.append(back @ along + (root @ noise) * sigma)
     every = np.concatenate(found)
-    return Effects(tuple(names), every.mean(axis=0), every.std(axis=0),
-                   np.quantile(every, low, axis=0), np.quantile(every, high, axis=0))  # fmt: skip
-
-
-def _finite(what: str, value: Any, dims: int) -> Matrix:
-    array = numbers(what, value).astype(np.float64)
-    if array.ndim != dims or not np.isfinite(array).all():
-        raise DataError(f"{what} of shape {array.shape}: give finite numbers in {dims} dimensions")
-    return array
+    each = (every.mean(axis=0), every.std(axis=0), np.quantile(every, low, axis=0),
+            np.quantile(every, high, axis=0))  # fmt: skip
+    return [
+        (term, topic_name(layer, k), *(column[i, k] for column in each))
+        for i, term in enumerate(terms)
+        for k in range(draws.shape[2])
+    ]
 
 
 def _orthogonal(design: Matrix, names: Sequence[str]) -> tuple[Matrix, Matrix]:

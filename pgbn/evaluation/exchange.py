@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-import networkx as nx
 import numpy as np
 import scipy.sparse as sp
 
 from pgbn.checks import term_names
 from pgbn.engine.data.reading import read_array
 from pgbn.errors import DataError, did_you_mean, notify
-from pgbn.evaluation.projection import project, topics_graph
+from pgbn.evaluation.topics import topic_terms
 from pgbn.storage.corpus import Corpus
 from pgbn.training.new_rows import infer
 from pgbn.training.trained import trained_network
@@ -19,26 +18,8 @@ from pgbn.zoo import layers
 from pgbn.zoo.links import REALS
 
 
-def all_topics_graph(
-    model: Any, threshold: float = 0.05, top: int = 5, relevance: float | None = None
-) -> nx.DiGraph:
-    """All topics of all layers. Nodes are (layer, number) with ``layer``, ``weight``, ``label`` and
-    ``terms`` (``top`` of them, by ``relevance`` as in `topics`). An edge goes from each topic to
-    those of the layer below with φ ≥ ``threshold``; φ is its ``weight``. A topic without such an
-    edge has its strongest one. All attributes are numbers and texts, so that
-    ``networkx.write_gexf`` and ``write_graphml`` accept the graph."""
-    model = trained_network(model)
-    graph = topics_graph(model, model.depth, threshold, top, None, relevance)
-    for (layer, k), node in graph.nodes(data=True):
-        label, terms = model.labels.get((layer, k), ""), " ".join(node["terms"])
-        node.update(layer=layer, label=label, terms=terms)
-    return graph
-
-
 def to_pyldavis(model: Any, X: Any, layer: int = 1, **sampling: Any) -> dict[str, Any]:
-    """The arguments of ``pyLDAvis.prepare(**…)`` for the topics of a layer in documents × terms
-    ``X``; documents without tokens are omitted, since pyLDAvis rejects them. ``sampling`` is for
-    `pgbn.infer`."""
+    """See `pgbn.TrainedNetwork.to_pyldavis`; ``sampling`` is for `infer`."""
     model = trained_network(model)
     cells = read_array(REALS.data_node(), X, imputed=False)
     parts = (cells.values, cells.indices, cells.indptr)
@@ -49,7 +30,7 @@ def to_pyldavis(model: Any, X: Any, layer: int = 1, **sampling: Any) -> dict[str
         raise DataError("X has no counts; give the documents of the model")
     shares = infer(model, counts[some], layers=layer, units=False, **sampling).features(layer)
     return {
-        "topic_term_dists": project(model, layer),
+        "topic_term_dists": topic_terms(model, layer),
         "doc_topic_dists": shares / shares.sum(axis=1, keepdims=True),
         "doc_lengths": lengths[some],
         "vocab": list(term_names(model.vocabulary, model.vocabulary_size)),
@@ -58,8 +39,36 @@ def to_pyldavis(model: Any, X: Any, layer: int = 1, **sampling: Any) -> dict[str
 
 
 def from_anndata(data: Any, layer: str | None = None) -> Corpus:
-    """Cells × genes of an AnnData as a corpus: its X, or one of its ``layers``, which must hold
-    counts, with the names of genes as terms and of cells as labels."""
+    """Read the raw counts of an AnnData as a corpus of cells × genes.
+
+    Parameters
+    ----------
+    data
+        An ``anndata.AnnData``.
+    layer
+        The name of the layer with the raw counts; by default they are in X.
+
+    Returns
+    -------
+    Corpus
+        Genes are its terms, and cells its documents, by name.
+
+    Raises
+    ------
+    DataError
+        If the numbers are not counts.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import pgbn
+    >>> from types import SimpleNamespace
+    >>> cells = SimpleNamespace(  # anndata.AnnData has these parts
+    ...     X=np.array([[3, 0], [1, 4]]), layers={}, obs_names=["cell1", "cell2"],
+    ...     var_names=["geneA", "geneB"])
+    >>> pgbn.evaluation.from_anndata(cells).vocabulary
+    ['geneA', 'geneB']
+    """
     for part in ("X", "layers", "obs_names", "var_names"):
         if not hasattr(data, part):
             raise DataError(f"data is {type(data).__name__}; give an AnnData")
@@ -78,15 +87,7 @@ def from_anndata(data: Any, layer: str | None = None) -> Corpus:
 
 
 def to_anndata(model: Any, data: Any, layer: str | None = None, **sampling: Any) -> Any:
-    """Write the results of a model into the AnnData of its cells, and return it. For each layer t,
-    the proportions are in ``obsm["X_pgbn<t>"]`` and the topics over genes in ``varm["pgbn<t>"]``.
-    ``obs["pgbn_size"]`` is the sum of the units θ^(1) of a cell, its size factor.
-
-    Genes are matched by name if the model has names (`pgbn.save` with a ``vocabulary``, or an
-    estimator that was fitted to a data frame). Topics are 0 for a gene that the model lacks. Genes
-    that ``data`` lacks count as 0, with a warning. The columns of a model without names are the
-    genes in their order.
-    """
+    """See `pgbn.TrainedNetwork.to_anndata`; ``sampling`` is for `infer`."""
     model = trained_network(model)
     corpus = from_anndata(data, layer)
     genes, names = list(corpus.vocabulary or ()), model.vocabulary
@@ -115,7 +116,7 @@ def to_anndata(model: Any, data: Any, layer: str | None = None, **sampling: Any)
     own = [v for v, gene in enumerate(genes) if gene in column]
     for t in range(1, model.depth + 1):
         topics_of = np.zeros((len(genes), model.widths[t - 1]))
-        topics_of[own] = project(model, t).T[[column[genes[v]] for v in own]]
+        topics_of[own] = topic_terms(model, t).T[[column[genes[v]] for v in own]]
         data.obsm[f"X_pgbn{t}"] = found.proportions[layers.theta(t)]
         data.varm[f"pgbn{t}"] = topics_of
     data.obs["pgbn_size"] = found[layers.theta(1)].sum(axis=1)

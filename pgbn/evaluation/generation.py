@@ -7,15 +7,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from pgbn.checks import check_integer, check_names, check_seed, is_finite_number, numbers
+from pgbn.checks import check_integer, check_seed
 from pgbn.errors import DataError
 from pgbn.samplers import Stream, vectorised
 from pgbn.samplers.contract import matrix_product
@@ -31,42 +30,16 @@ _MOST = 2**31  # counts are below it everywhere in pgbn
 _LOG_MOST = 667.7496767682733  # ln 1e290, of the units of a document: far from over- and underflow
 
 
-@dataclass(frozen=True)
-class SyntheticDocuments:
-    """``counts`` (documents × terms, CSR), the units ``theta[t-1]`` and the rates ``c[t-2]``."""
-
-    counts: sp.csr_array
-    theta: tuple[NDArray[np.float64], ...]
-    c: NDArray[np.float64]
-    phi: NDArray[np.float64]
-
-    def ranked(
-        self, top: int = 100, vocabulary: Sequence[str] | Mapping[str, int] | None = None
-    ) -> list[list[Any]]:
-        """The ``top`` terms of each document by their rate Φ^(1) θ^(1), as names or numbers."""
-        top, size = check_integer("top", top, 1), self.phi.shape[1]
-        names = None if vocabulary is None else check_names("vocabulary", vocabulary, size)
-        out = []
-        for units in self.theta[0]:
-            order = np.argsort(-(units @ self.phi), kind="stable")[:top]
-            out.append([int(v) if names is None else names[v] for v in order])
-        return out
-
-
-def generate_documents(
-    model: TrainedNetwork,
+def generate(
+    model: Any,
     n: int = 1,
     *,
     length: int | Sequence[int] | None = None,
     c: str = "median",
     seed: int = 0,
-) -> SyntheticDocuments:
-    """Generate ``n`` documents. ``length`` is None for Poisson counts, or the number of tokens (one
-    for all, or one for each document), which are then multinomial. ``c`` is the "median" of the
-    training documents, the c of training documents at "random", or a draw from the "prior".
-
-    A Poisson rate of 2^31 or more is an error. With c="prior" many documents have one, since the
-    paper's prior of p, Beta(0.01, 0.01), is that wide: give ``length`` with it."""
+) -> dict[str, Any]:
+    """New documents, their topic weights and their rates, by the names of the nodes; see
+    `pgbn.TrainedNetwork.generate`."""
     model = trained_network(model)
     n = check_integer("n", n, 1)
     lengths = None if length is None else _lengths(length, n)
@@ -77,19 +50,18 @@ def generate_documents(
         return Stream(stream_key(key, word_of(name)), (1, 1, n, columns))
 
     rates = _rates(model, n, c, key)
-    theta: list[NDArray[np.float64]] = []
+    found: dict[str, Any] = {layers.rate(t): rates[:, t - 2] for t in range(2, model.depth + 2)}
     shape: NDArray[np.float64] = np.broadcast_to(model.r, (n, model.r.size))
     for t in range(model.depth, 0, -1):
         units = _units(stream(layers.theta(t), shape.shape[1]), shape, rates[:, t - 1])
-        theta.insert(0, units)
+        found[layers.theta(t)] = units
         if t > 1:
             shape = matrix_product(units, model.phi[t - 1])
     blocks = [
-        _counts(model, theta[0][start : start + _BLOCK], lengths, stream_key(key, start), start)
+        _counts(model, units[start : start + _BLOCK], lengths, stream_key(key, start), start)
         for start in range(0, n, _BLOCK)
     ]
-    counts = sp.csr_array(sp.vstack(blocks, format="csr"))
-    return SyntheticDocuments(counts, tuple(theta), rates, model.phi[0])
+    return {layers.DATA: sp.csr_array(sp.vstack(blocks, format="csr")), **found}
 
 
 def _units(
@@ -194,20 +166,31 @@ def _counts(
 # depth adds the factor 1 + (T − 1) p to the ratio of a single layer (paper, section 2.2).
 
 
-def overdispersion(depth: int, p: float) -> float:
-    """[1 + (T − 1) p] / (1 − p): the ratio for Φ = I and c^(t) = 1, t ≥ 3."""
-    if not is_finite_number(p) or not 0.0 <= p < 1.0:
-        raise DataError(f"p={p!r} must be a number of at least 0 and below 1")
-    depth = check_integer("depth", depth, 1)
-    return (1.0 + (depth - 1) * p) / (1.0 - p)
+def overdispersion(model: Any, c: Sequence[float] | None = None) -> NDArray[np.float64]:
+    """The variance-to-mean ratio of the counts of each topic of the first layer.
 
+    It is 1 for Poisson counts. Each layer adds to it.
 
-def predicted_overdispersion(
-    model: TrainedNetwork, c: Sequence[float] | None = None
-) -> NDArray[np.float64]:
-    """The predicted ratio of m^(1)_k for each topic k of the first layer, given r and c.
+    Parameters
+    ----------
+    model
+        A trained network, a layer-wise training or a fitted estimator.
+    c
+        The rates c^(2) … c^(T+1) of a document; by default the medians of the training documents.
 
-    ``c`` are the rates c^(2) … c^(T+1); by default the medians of the training documents.
+    Returns
+    -------
+    numpy.ndarray
+        The ratio that the model predicts for each topic, given r and ``c``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import pgbn
+    >>> phi = np.array([[0.5, 0.5, 0.0], [0.0, 0.2, 0.8]])
+    >>> model = pgbn.TrainedNetwork.of_topics((phi,), r=np.ones(2), c=np.array([0.25]))
+    >>> pgbn.evaluation.overdispersion(model)
+    array([5., 5.])
     """
     model = trained_network(model)
     try:
@@ -226,14 +209,3 @@ def predicted_overdispersion(
         covariance = (phi.T @ covariance @ phi + np.diag(below)) / rate**2
         mean = below / rate
     return np.asarray(1.0 + np.diagonal(covariance) / np.maximum(mean, 1e-300))
-
-
-def variance_to_mean(counts: Any) -> NDArray[np.float64]:
-    """The empirical ratio of each column over documents; NaN for a column of zeros."""
-    array = numbers("counts", counts.toarray() if sp.issparse(counts) else counts)
-    array = array.astype(np.float64)
-    if array.ndim != 2 or array.shape[0] < 2:
-        raise DataError(f"counts of shape {array.shape}: give at least two documents × factors")
-    mean = array.mean(axis=0)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return np.asarray(array.var(axis=0, ddof=1) / mean)

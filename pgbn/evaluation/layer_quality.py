@@ -32,7 +32,7 @@ from numpy.typing import ArrayLike, NDArray
 from pgbn.checks import check_choice, check_integer, listed
 from pgbn.engine.data.reading import read_array
 from pgbn.errors import DataError
-from pgbn.evaluation.projection import leading_words, topic_weights, topics
+from pgbn.evaluation.topics import leading_words, topic_name, topic_weights, topics
 from pgbn.training.averages import BEFORE_MERGING
 from pgbn.training.merging import merge_topics, read_groups
 from pgbn.training.trained import TrainedNetwork, check_layer, trained_network
@@ -54,7 +54,8 @@ class SimilarTopics:
     terms: tuple[int, ...]
 
     def __str__(self) -> str:
-        return f"{self.layer}/{self.first} and {self.layer}/{self.second} share {self.shared} words"
+        first, second = (topic_name(self.layer, k) for k in (self.first, self.second))
+        return f"{first} and {second} share {self.shared} words"
 
 
 @dataclass(frozen=True)
@@ -117,7 +118,33 @@ def similar_topics(
 def layer_quality(
     model: TrainedNetwork, layers: Sequence[int] | None = None, relevance: float | None = None
 ) -> list[LayerQuality]:
-    """How each layer reads, or those in ``layers``, by their ten leading words."""
+    """How each layer reads, by the ten leading words of its topics.
+
+    Parameters
+    ----------
+    model
+        A trained network, a layer-wise training or a fitted estimator.
+    layers
+        The numbers of some layers; by default all.
+    relevance
+        As in `pgbn.TrainedNetwork.topics`.
+
+    Returns
+    -------
+    list of LayerQuality
+        Each has ``layer``, ``width``, ``effective`` (the exponential of the entropy of the topics'
+        shares), ``duplicates`` (topics that share six leading words with another one) and
+        ``diversity`` (distinct leading words / all).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import pgbn
+    >>> phi = np.array([[0.7, 0.3, 0.0], [0.0, 0.4, 0.6]])
+    >>> model = pgbn.TrainedNetwork.of_topics((phi,), r=np.array([1.0, 1.0]), c=np.ones(1))
+    >>> pgbn.evaluation.layer_quality(model)[0].effective
+    2.0
+    """
     model = trained_network(model)
     every = range(1, model.depth + 1)
     chosen = every if layers is None else listed("layers", layers, "give a list of layers: [1, 2]")
@@ -218,8 +245,29 @@ _FEWER_BELOW = (
 
 
 def training_advice(training: LayerwiseTraining, X: Any = None) -> list[str]:
-    """Warnings about a training, and about the documents × terms ``X`` that it was trained on; none
-    if all is well."""
+    """What to check before trusting a training.
+
+    Parameters
+    ----------
+    training
+        The result of `pgbn.train_layerwise`.
+    X
+        The documents × terms that it was trained on.
+
+    Returns
+    -------
+    list of str
+        Warnings in sentences; none if all is well.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import pgbn
+    >>> X = np.array([[4, 1, 0, 0], [0, 0, 3, 5], [5, 2, 0, 0], [0, 0, 4, 4]])
+    >>> training = pgbn.train_layerwise(X, 6, 1, burn_in=2, sweeps=2, progress=False)
+    >>> isinstance(pgbn.evaluation.training_advice(training, X), list)
+    True
+    """
     if not hasattr(training, "models"):
         raise DataError(f"training={training!r:.60}: give the result of pgbn.train_layerwise")
     if X is not None and len(getattr(X, "shape", ())) != 2:
@@ -234,7 +282,7 @@ def training_advice(training: LayerwiseTraining, X: Any = None) -> list[str]:
         )
     else:
         found.append(_background(deepest))
-        found += _twins(deepest)
+        found += _many_duplicates(deepest)
     return [each for each in found if each]
 
 
@@ -272,8 +320,8 @@ def _too_many(network: TrainedNetwork, X: Any) -> str:
     documents = None if X is None else X.shape[0]
     if documents is not None and width > _DOCUMENTS * documents:
         return (
-            f"{width} topics of {documents} documents: that is hardly a summary; give a smaller "
-            "max_width, or more documents (paragraphs in place of texts, say)"
+            f"{width} topics are too many for {documents} documents; give a smaller max_width, or "
+            "split the texts into paragraphs"
         )
     return ""
 
@@ -311,12 +359,12 @@ def _background(network: TrainedNetwork) -> str:
         return ""
     words = next(each.terms for each in topics(network, 1, 6) if each.index == first)
     return (
-        f"topic 1/{first} ({', '.join(words)}) leads in {leads[first]:.0%} of the documents: if "
-        "its words say nothing, remove them by stop_words or a smaller max_df"
+        f"{topic_name(1, first)} ({', '.join(words)}) leads in {leads[first]:.0%} of the "
+        "documents: if its words say nothing, remove them by stop_words or a smaller max_df"
     )
 
 
-def _twins(network: TrainedNetwork) -> list[str]:
+def _many_duplicates(network: TrainedNetwork) -> list[str]:
     """Layers with many duplicate topics. With a small vocabulary topics share many words by
     chance."""
     if network.vocabulary_size < LEAST_TERMS:
@@ -342,7 +390,33 @@ def leading_terms(phi: ArrayLike, top: int = 10) -> NDArray[np.int64]:
 
 
 def coherence(phi: ArrayLike, X: Any, measure: str = "npmi", top: int = 10) -> NDArray[np.float64]:
-    """The coherence of every topic; ``measure`` is "npmi" or "umass"."""
+    """Whether the leading terms of each topic occur in the same documents.
+
+    Parameters
+    ----------
+    phi
+        Topics × terms, such as ``model.topic_terms(layer=1)``.
+    X
+        Documents × terms.
+    measure
+        "npmi", normalised pointwise mutual information in [−1, 1], or "umass".
+    top
+        How many leading terms.
+
+    Returns
+    -------
+    numpy.ndarray
+        A number for each topic; larger is better.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import pgbn
+    >>> phi = np.array([[0.5, 0.5, 0.0], [0.0, 0.5, 0.5]])
+    >>> X = np.array([[1, 1, 0], [2, 1, 0], [0, 0, 3]])
+    >>> pgbn.evaluation.coherence(phi, X, top=2)
+    array([ 1., -1.])
+    """
     check_choice("measure", measure, MEASURES)
     topics = _topics(phi)
     return word_coherence(leading_terms(topics, top), X, topics.shape[1], measure)
@@ -351,8 +425,8 @@ def coherence(phi: ArrayLike, X: Any, measure: str = "npmi", top: int = 10) -> N
 def word_coherence(
     leading: NDArray[np.int64], X: Any, terms: int, measure: str = "npmi"
 ) -> NDArray[np.float64]:
-    """The same for given words: ``leading`` (K, top) are columns of X, which has ``terms`` of them.
-    It serves to judge the words that `pgbn.evaluation.topics` shows."""
+    """The same for given words: ``leading`` (K, top) are columns of X, which has ``terms`` of
+    them."""
     check_choice("measure", measure, MEASURES)
     terms = check_integer("terms", terms, 1)
     leading = _columns(leading, terms)
@@ -377,7 +451,28 @@ def word_coherence(
 
 
 def diversity(phi: ArrayLike, top: int = 25) -> float:
-    """Distinct leading terms / all leading terms, in (0, 1]."""
+    """Distinct leading terms divided by all leading terms.
+
+    Parameters
+    ----------
+    phi
+        Topics × terms, such as ``model.topic_terms(layer=1)``.
+    top
+        How many leading terms of each topic.
+
+    Returns
+    -------
+    float
+        1 if no two topics share a leading term.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import pgbn
+    >>> phi = np.array([[0.5, 0.5, 0.0], [0.0, 0.5, 0.5]])
+    >>> pgbn.evaluation.diversity(phi, top=2)
+    0.75
+    """
     topics = _topics(phi)
     leading = leading_terms(topics, min(check_integer("top", top, 2), topics.shape[1]))
     return float(np.unique(leading).size / leading.size)

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -23,9 +22,9 @@ from pgbn.checks import (
     first_difference,
     is_finite_number,
     listed,
-    numbers,
 )
 from pgbn.errors import DataError, PgbnWarning
+from pgbn.evaluation.topics import topic_name
 from pgbn.storage.read_limits import check_bytes
 from pgbn.training.kept_draws import each_draw
 from pgbn.training.new_rows import infer
@@ -126,37 +125,24 @@ def middle_and_ends(draws: Matrix, interval: float) -> tuple[Matrix, Matrix, Mat
     return draws.mean(axis=0), np.quantile(draws, low, axis=0), np.quantile(draws, high, axis=0)
 
 
-@dataclass(frozen=True)
-class GroupShares:
-    """The mean ``share`` of each topic in each of ``groups``, (groups, K), with the interval from
-    ``low`` to ``high``; ``documents`` are the numbers of documents in the groups."""
-
-    groups: tuple[Any, ...]
-    documents: NDArray[np.int64]
-    share: Matrix
-    low: Matrix
-    high: Matrix
-
-
-def group_shares(draws: Matrix, groups: Sequence[Any], interval: float = 0.9) -> GroupShares:
-    """The mean shares of documents with the same entry of ``groups``, in the order of their names;
-    documents whose entry is None or NaN are omitted."""
-    interval_of(interval)
-    entries, draws = plain_list(groups, "groups"), numbers("draws", draws).astype(np.float64)
-    if draws.ndim != 3 or not draws.size:
-        raise DataError(f"draws of shape {draws.shape}: give shares of (draws, documents, topics)")
-    if len(entries) != draws.shape[1]:
-        raise DataError(
-            f"{len(entries)} entries for {draws.shape[1]} documents; give one for each of them"
-        )
+def group_shares(
+    draws: Matrix, entries: Sequence[Any], layer: int, interval: float, name: str
+) -> list[tuple[Any, ...]]:
+    """The mean shares of documents with the same entry, in the order of the entries: rows of the
+    entry, the number of its documents, topic, share and the ends of the interval. Documents whose
+    entry is None or NaN are omitted."""
     known = [entry for entry in entries if not is_missing(entry)]
     if not all(isinstance(entry, Hashable) for entry in known):
-        raise DataError("groups: give one name, number or date for each document")
+        raise DataError(f"{name}: give one name, number or date for each document")
     if not known:
-        raise DataError("all documents are without a group; give a class or a date for some")
-    names = sorted(set(known), key=lambda name: (str(type(name)), name))
-    number = {name: group for group, name in enumerate(names)}
+        raise DataError(f"{name}: all are missing; give a class or a date for some documents")
+    groups = sorted(set(known), key=lambda group: (str(type(group)), group))
+    number = {group: place for place, group in enumerate(groups)}
     of = np.array([-1 if is_missing(entry) else number[entry] for entry in entries])
     means = np.stack([draws[:, of == group].mean(axis=1) for group in number.values()], axis=1)
-    sizes = np.bincount(of[of >= 0])
-    return GroupShares(tuple(names), sizes, *middle_and_ends(means, interval))
+    each, sizes = middle_and_ends(means, interval), np.bincount(of[of >= 0])
+    return [
+        (group, int(sizes[g]), topic_name(layer, k), *(column[g, k] for column in each))
+        for g, group in enumerate(groups)
+        for k in range(draws.shape[2])
+    ]

@@ -35,10 +35,10 @@ from pgbn.engine.data.cells import Cells
 from pgbn.engine.data.reading import read_array
 from pgbn.engine.run.draws import Draws
 from pgbn.errors import DataError
-from pgbn.evaluation import completion_perplexity, topic_weights
+from pgbn.evaluation.held_out import HeldOut
 from pgbn.evaluation.periods import check_dates
-from pgbn.evaluation.projection import relevance_of, token_count, usual_length
 from pgbn.evaluation.shares import check_row_order
+from pgbn.evaluation.topics import relevance_of, token_count, topic_weights, usual_length
 from pgbn.explain import derivation
 from pgbn.nodes.base import Latent
 from pgbn.report.data import Matrix, ReportData, Series, Simplex, proportions
@@ -114,7 +114,7 @@ def report_data(
         Other documents × terms, whose perplexity by the number of layers is shown; and the maximum
         width of the first layer, or of each layer. Both are for trained networks.
     relevance
-        Ranks words as in `pgbn.evaluation.topics`; the slider of the page starts there.
+        Ranks words as in `pgbn.TrainedNetwork.topics`; the slider of the page starts there.
     """
     if isinstance(model, ReportData):
         return model
@@ -384,7 +384,7 @@ def _held_out(stages: Sequence[TrainedNetwork], X: Any, seed: int) -> tuple[tupl
     if X is None:
         return ()
     return tuple(
-        (each.depth, completion_perplexity(each, X, burn_in=50, draws=50, seed=seed).perplexity())
+        (each.depth, HeldOut.of_model(each, X, burn_in=50, draws=50, seed=seed).perplexity())
         for each in stages
     )
 

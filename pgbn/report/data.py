@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from pgbn.checks import is_integral
 from pgbn.diagnostics import bulk_ess, split_rhat
 from pgbn.errors import DataError
-from pgbn.evaluation.projection import rank_words, relevance_of
+from pgbn.evaluation.topics import rank_words, relevance_of
 from pgbn.explain.document import Block
 from pgbn.storage.terms import TOKEN
 
@@ -97,7 +97,7 @@ class ReportData:
     - ``held_out`` has pairs of a depth and the perplexity of held-out documents.
     - ``labels`` are names of topics (layer, number) that a reader has given. ``length`` is the
       usual one of a document, ``tokens`` the number in all, 0 if unknown. ``folder`` is where the
-      model is saved, if it is. ``relevance`` ranks words as in `pgbn.evaluation.topics`.
+      model is saved, if it is. ``relevance`` ranks words as in `pgbn.TrainedNetwork.topics`.
     """
 
     title: str = ""

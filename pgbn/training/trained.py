@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from pgbn.checks import check_names, is_finite_number, is_integral, listed, numbers
 from pgbn.errors import DataError, NetworkError
 from pgbn.nodes.base import Latent
+from pgbn.training.topic_methods import TopicMethods
 from pgbn.training.training_result import Reportable
 from pgbn.zoo import layers
 from pgbn.zoo.arguments import check_prior
@@ -62,7 +63,7 @@ def read_priors(content: Mapping[str, Any]) -> Priors:
 
 
 @dataclass(frozen=True)
-class TrainedNetwork(Reportable):
+class TrainedNetwork(TopicMethods, Reportable):
     """A network of T layers with its parameters fixed: a belief network, or one of any family.
 
     ``network`` is the network of nodes, ``layers`` are the dims of the units of its layers, from

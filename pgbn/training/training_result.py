@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pgbn.errors import DataError
+from pgbn.training.topic_methods import TopicMethods
 
 # ---- methods of folders above -------------------------------------------------------------------
 #
@@ -19,9 +20,9 @@ from pgbn.errors import DataError
 
 def completion_of(model: Any, X: Any, sweeps: int = 50) -> float:
     """The perplexity of one half of the tokens of each document, given the other half."""
-    from pgbn.evaluation import completion_perplexity
+    from pgbn.evaluation import HeldOut
 
-    return completion_perplexity(model, X, burn_in=sweeps, draws=sweeps).perplexity()
+    return HeldOut.of_model(model, X, burn_in=sweeps, draws=sweeps).perplexity()
 
 
 class Reportable:
@@ -54,7 +55,7 @@ class Reportable:
 
 
 @dataclass(frozen=True)
-class LayerwiseTraining(Reportable):
+class LayerwiseTraining(TopicMethods, Reportable):
     """The networks of depth 1, 2, …, each a `TrainedNetwork`, and why training stopped.
 
     ``training[2]`` is the network of two layers; ``for network in training`` goes through all.

@@ -20,7 +20,6 @@ import pgbn
 from pgbn import checkpoint
 from pgbn.cli.models import open_model
 from pgbn.cli.train import announce, hierarchy
-from pgbn.evaluation import topics
 from pgbn.storage import open_saved
 from pgbn.storage.atomic_files import locked
 from pgbn.training.settings import Settings
@@ -202,7 +201,7 @@ def test_topics_stand_under_those_that_hold_most_of_them(place: Path) -> None:
     network = model.network
     lines = hierarchy(network, model.vocabulary)
     themes = [line for line in lines if not line.startswith("    ")]
-    upper, lower = (topics(network, layer, 6, model.vocabulary) for layer in (2, 1))
+    upper, lower = (network.topics(layer, 6, model.vocabulary) for layer in (2, 1))
     assert [line.split("%  ")[1] for line in themes] == [" ".join(each.terms) for each in upper]
     weight = np.zeros(network.widths[1])
     weight[[each.index for each in upper]] = [each.weight for each in upper]

@@ -214,7 +214,7 @@ def test_the_names_of_a_data_frame_are_those_of_the_networks(tmp_path: Any) -> N
     names = tuple(f"w{v}" for v in range(30))
     model = PGBN(8, 2, warm_start=True, **FAST).fit(pandas.DataFrame(X, columns=names))
     assert {network.vocabulary for network in model.models_} == {names}
-    assert pgbn.evaluation.topics(model) == model.topics()
+    assert model.training_.topics() == model.topics()
     assert model.topics()[0].terms[0] in names
     page = model.report(tmp_path / "page.html").read_text("utf-8")
     assert "w17" in page

@@ -277,15 +277,15 @@ def test_counts_near_the_limit(model: pgbn.PGBN) -> None:
 
 
 @campaign(150)
-@given(st.sampled_from(["topics.layer", "topics.top", "topics.vocabulary", "sample_documents.n",
-                        "sample_documents.length", "sample_documents.c",
-                        "sample_documents.random_state", "perplexity.fraction",
+@given(st.sampled_from(["topics.layer", "topics.top", "topics.vocabulary", "generate.n",
+                        "generate.length", "generate.c",
+                        "generate.random_state", "perplexity.fraction",
                         "transform.layer", "transform.output"]), odd_or_huge)  # fmt: skip
 def test_arguments_of_a_fitted_model(where: str, value: Any) -> None:
     model = fitted()
     method, name = where.split(".")
     data = (X,) if method in ("perplexity", "transform") else ()
-    if where == "sample_documents.length":
+    if where == "generate.length":
         data = (2,)
     found = attempt(lambda: getattr(model, method)(*data, **{name: value}), [name])
     if method in ("perplexity", "transform") and found is not None:

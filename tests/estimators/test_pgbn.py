@@ -26,7 +26,8 @@ import pgbn
 from pgbn import PFA, PGBN
 from pgbn.checks import OTHER_NAMES
 from pgbn.errors import DataError
-from pgbn.estimators.pgbn import Reporter, data_frame
+from pgbn.estimators.pgbn import Reporter
+from pgbn.evaluation.frames import data_frame
 from pgbn.storage.archive import decode, encode
 
 pandas = pytest.importorskip("pandas")
@@ -162,12 +163,12 @@ def test_topics_and_documents(model):
     table = model.topics(layer=2, top=3, vocabulary=[f"w{v}" for v in range(24)])
     assert len(table) == model.widths_[1]
     assert all(len(topic.terms) == 3 for topic in table)
-    assert model.sample_documents(3, length=20).counts.sum(axis=1).tolist() == [20, 20, 20]
+    assert model.generate(3, length=20)["x"].sum(axis=1).tolist() == [20, 20, 20]
 
 
 def test_random_state_of_new_documents(model):
     def documents(random_state=None):
-        return model.sample_documents(3, length=50, random_state=random_state).counts.toarray()
+        return model.generate(3, length=50, random_state=random_state)["x"].toarray()
 
     np.testing.assert_array_equal(documents(), documents())
     np.testing.assert_array_equal(documents(7), documents(np.random.RandomState(7)))
@@ -176,9 +177,9 @@ def test_random_state_of_new_documents(model):
     assert (documents(generator) != documents(generator)).any()
     other = clone(model).set_params(random_state=1).fit(X)  # its own seed, not 0
     assert other._seed != model._seed
-    expected = pgbn.generate_documents(other.training_, 3, length=50, seed=other._seed)
+    expected = other.training_.generate(3, length=50, seed=other._seed)
     np.testing.assert_array_equal(
-        other.sample_documents(3, length=50).counts.toarray(), expected.counts.toarray()
+        other.generate(3, length=50)["x"].toarray(), expected["x"].toarray()
     )
     with pytest.raises(DataError, match="random_state='a'"):
         documents("a")

@@ -10,7 +10,6 @@ pytest.importorskip("sklearn")
 
 import pgbn
 from pgbn.errors import DataError
-from pgbn.evaluation import similar_topics
 
 pandas = pytest.importorskip("pandas")
 
@@ -35,9 +34,12 @@ def documents():
 
 def test_topics_as_a_table(model):
     frame = model.topics_frame()
-    assert list(frame.columns) == ["layer", "topic", "label", "weight", "words"]
+    assert list(frame.columns) == ["topic", "label", "weight", "words"]
     assert len(frame) == sum(model.widths_)
-    assert frame.layer.tolist() == sorted(frame.layer, reverse=True)
+    assert frame.topic.iloc[0].startswith("layer2_")
+    assert set(frame.topic[-model.widths_[0] :]) == {
+        f"layer1_topic{k}" for k in range(model.widths_[0])
+    }
     one = model.topics_frame(layer=1, top=3)
     assert one.words.str.split().str.len().tolist() == [3] * model.widths_[0]
     np.testing.assert_allclose(one.weight.sum(), 1.0)
@@ -46,15 +48,16 @@ def test_topics_as_a_table(model):
 @pytest.mark.parametrize("relevance", [0.0, 1.0])
 def test_words_stand_by_the_relevance_that_is_asked_for(model, relevance):
     for layer in (1, 2):
-        words = {each.index: " ".join(each.terms)
+        words = {each.name: " ".join(each.terms)
                  for each in model.topics(layer, 4, relevance=relevance)}  # fmt: skip
         frame = model.topics_frame(layer, top=4, relevance=relevance)
         assert dict(zip(frame.topic, frame.words, strict=True)) == words
         graph = model.to_networkx(top=4, relevance=relevance)
-        assert {k: graph.nodes[layer, k]["terms"] for k in words} == words
+        assert {f"layer{layer}_topic{k}": graph.nodes[layer, k]["terms"]
+                for k in range(len(words))} == words  # fmt: skip
         network = model.training_.deepest
-        assert model.similar_topics(layer, 1, 4, relevance=relevance) == similar_topics(
-            network, layer, 1, 4, relevance
+        assert model.similar_topics(layer, 1, 4, relevance=relevance) == network.similar_topics(
+            layer, 1, 4, relevance
         )
     for call in (model.topics_frame, model.to_networkx, model.similar_topics):
         with pytest.raises(DataError, match="relevance=2"):
@@ -77,9 +80,9 @@ def test_documents_as_a_table(model, documents):
 
 
 def test_tables_have_intervals_from_the_posterior(model, documents):
-    topic = model.find_topics("word3", n=1)[0][0].index
+    topic = model.find_topics("word3", n=1)[0][0].name
     one = model.topics_frame(layer=1, X=documents, draws=6)
-    assert list(one.columns[3:7]) == ["weight", "share", "low", "high"]
+    assert list(one.columns[2:6]) == ["weight", "share", "low", "high"]
     assert ((one.low <= one.share) & (one.share <= one.high) & (one.low < one.high)).all()
     np.testing.assert_allclose(one.share.sum(), 1.0)
     long = model.document_topics_frame(documents, interval=0.8, draws=6)
@@ -110,7 +113,7 @@ def test_top_documents_are_those_of_the_topic(model, documents):
     assert list(model.top_documents(documents, topic).columns) == ["document", "share"]
     with pytest.raises(DataError, match="topic=99: layer 1 has topics 0 to"):
         model.top_documents(documents, 99)
-    with pytest.raises(DataError, match="texts: 2 of them for 40"):
+    with pytest.raises(DataError, match="texts: 2 entries for 40"):
         model.top_documents(documents, 0, texts=["a", "b"])
 
 
@@ -124,7 +127,7 @@ def test_top_documents_of_a_topic_as_it_is_listed(model, documents):
         pandas.testing.assert_frame_equal(
             found, model.top_documents(documents, topic, n=4, layer=layer)
         )
-    with pytest.raises(DataError, match=f"topic=1/{model.topics(1)[0].index}, but layer=2"):
+    with pytest.raises(DataError, match=f"topic={model.topics(1)[0].name}, but layer=2"):
         model.top_documents(documents, model.topics(1)[0], layer=2)
     with pytest.raises(DataError, match="topic=99: layer 1 has topics 0 to"):
         model.top_documents(documents, replace(topic, layer=1, index=99))
@@ -188,7 +191,7 @@ def test_what_is_left_out_is_asked_for(call, message):
 
 
 def test_classes_time_and_effects_tell_the_halves_apart(model, documents):
-    topic = model.find_topics("word3", n=1)[0][0].index
+    topic = model.find_topics("word3", n=1)[0][0].name
     classes = model.topics_per_class(documents, np.where(HALF, "late", "early"), draws=4)
     assert list(classes.columns) == ["class", "documents", "topic", "share", "low", "high"]
     early = classes[(classes["class"] == "early") & (classes.topic == topic)].iloc[0]

@@ -14,6 +14,15 @@ YEAR = STEP + 2004.5
 NANOSECONDS = 1.6e18 + 8.64e13 * np.arange(90)
 
 
+def effects(draws, design, names, seed=0):
+    """The mean, sd and interval of the effects, (4, terms, topics)."""
+    rows = compose(draws, design, names, seed=seed)
+    assert [row[:2] for row in rows] == [
+        (name, f"layer1_topic{k}") for name in names for k in range(draws.shape[2])
+    ]
+    return np.array([row[2:] for row in rows]).T.reshape(4, len(names), -1)
+
+
 @pytest.mark.parametrize("more", [
     [np.ones(90)], [np.full(90, 0.1)], [np.zeros(90)], [YEAR, YEAR + 1], [NANOSECONDS, NANOSECONDS / 1e9],
 ])  # fmt: skip
@@ -33,11 +42,11 @@ def test_columns_far_from_zero(columns, alike):
     far = np.column_stack([np.ones(90), *columns])
     near = np.column_stack([np.ones(90), *alike])
     names = [f"z{n}" for n in range(far.shape[1])]
-    found, expected = compose(draws, far, names), compose(draws, near, names)
+    found, expected = effects(draws, far, names), effects(draws, near, names)
     unit = np.ptp(columns[0]) / np.ptp(alike[0])
     exact = np.linalg.lstsq(near, draws.mean(axis=0), rcond=None)[0]
-    np.testing.assert_allclose(found.mean[-1] * unit, exact[-1], atol=0.5 * expected.sd[-1].max())
-    np.testing.assert_allclose(found.sd[-1] * unit, expected.sd[-1], rtol=0.3)
+    np.testing.assert_allclose(found[0, -1] * unit, exact[-1], atol=0.5 * expected[1, -1].max())
+    np.testing.assert_allclose(found[1, -1] * unit, expected[1, -1], rtol=0.3)
 
 
 def test_ordinary_columns_have_the_effects_of_the_normal_equations():
@@ -51,11 +60,11 @@ def test_ordinary_columns_have_the_effects_of_the_normal_equations():
         sigma = np.sqrt(((share - design @ beta) ** 2).sum(axis=0) / 86)
         drawn = noise.standard_normal((EACH, 4, 3))
         every.append(beta + np.linalg.cholesky(inverse) @ drawn * sigma)
-    found = compose(draws, design, list("abcd"), seed=5)
-    np.testing.assert_allclose(found.mean, np.concatenate(every).mean(axis=0), rtol=1e-7)
-    np.testing.assert_allclose(found.sd, np.concatenate(every).std(axis=0), rtol=1e-7)
+    found = effects(draws, design, list("abcd"), seed=5)
+    np.testing.assert_allclose(found[0], np.concatenate(every).mean(axis=0), rtol=1e-7)
+    np.testing.assert_allclose(found[1], np.concatenate(every).std(axis=0), rtol=1e-7)
     ends = np.quantile(np.concatenate(every), [0.05, 0.95], axis=0)
-    np.testing.assert_allclose([found.low, found.high], ends, rtol=1e-6)
+    np.testing.assert_allclose(found[2:], ends, rtol=1e-6)
     with pytest.raises(DataError, match="2 documents for 2 effects"):
         compose(np.zeros((2, 2, 1)), np.eye(2), ["a", "b"])
 

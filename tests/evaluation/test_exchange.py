@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from pgbn.errors import DataError, PgbnWarning
-from pgbn.evaluation.exchange import all_topics_graph, from_anndata, to_anndata, to_pyldavis
-from pgbn.evaluation.projection import project, topics
+from pgbn.evaluation.exchange import from_anndata, to_anndata, to_pyldavis
+from pgbn.evaluation.topics import topic_terms, topics, topics_graph
 from tests.evaluation.test_layer_quality import three_topics
 from tests.helpers.documents import TERMS, model_of
 
@@ -27,23 +27,23 @@ def cells(counts=X):
 
 def test_the_graph_has_all_topics_and_the_strong_edges(tmp_path):
     model = three_topics().with_labels({(2, 1): "upper"})
-    graph = all_topics_graph(model, threshold=0.3)
+    graph = topics_graph(model, threshold=0.3)
     assert set(graph) == {(2, 0), (2, 1), (1, 0), (1, 1), (1, 2)}
     assert set(graph.edges) == {((2, 0), (1, 0)), ((2, 1), (1, 1))}
     assert graph.edges[(2, 0), (1, 0)]["weight"] == 0.5
     assert graph.nodes[2, 1]["label"] == "upper"
     assert len(graph.nodes[1, 0]["terms"].split()) == 5
     for topic in topics(model, 2, 3, relevance=1.0):
-        terms = all_topics_graph(model, top=3, relevance=1.0).nodes[2, topic.index]["terms"]
+        terms = topics_graph(model, top=3, relevance=1.0).nodes[2, topic.index]["terms"]
         assert terms == " ".join(topic.terms)
     assert graph.nodes[1, 0]["layer"] == 1
     nx.write_gexf(graph, tmp_path / "topics.gexf")
     nx.write_graphml_xml(graph, tmp_path / "topics.graphml")
     assert len(nx.read_gexf(tmp_path / "topics.gexf")) == 5
     assert nx.is_directed_acyclic_graph(graph)
-    assert len(all_topics_graph(model, threshold=0.99).edges) == 2  # the strongest stays
+    assert len(topics_graph(model, threshold=0.99).edges) == 2  # the strongest stays
     with pytest.raises(DataError, match="threshold=2"):
-        all_topics_graph(model, threshold=2)
+        topics_graph(model, threshold=2)
 
 
 def test_pyldavis_gets_proportions_of_documents_with_words():
@@ -78,7 +78,7 @@ def test_what_is_written_into_an_anndata_with_genes_matched_by_name():
     data = cells()
     assert to_anndata(named, data, "counts", **FEW) is data
     assert data.obsm["X_pgbn2"].shape == (9, 3)
-    np.testing.assert_array_equal(data.varm["pgbn2"], project(named, 2).T)
+    np.testing.assert_array_equal(data.varm["pgbn2"], topic_terms(named, 2).T)
     assert data.obs["pgbn_size"].shape == (9,)
     order = np.random.default_rng(1).permutation(TERMS + 1)
     wider = cells(np.column_stack([X, np.full(len(X), 7)])[:, order])

@@ -71,7 +71,7 @@ def test_cells_by_means_are_the_mean_over_gammas(kind: str) -> None:
     data = (COUNTS > 0).astype(int) if kind == "bernoulli" else np.minimum(COUNTS, 6)
     mask = np.random.default_rng(1).random(data.shape) < 0.2
     chain = net.chain({"x": np.ma.masked_array(data, mask)}, seed=2).sweep(20)
-    score = HeldOut(np.ma.masked_array(data, ~mask), net["x"], by="cells")
+    score = HeldOut(np.ma.masked_array(data, ~mask), net["x"], by="cell")
     score.add_chain(chain, means=True)
     counts, values = chain.counts, chain.values
     shape = values.get("r", 1.0) + counts["theta1"]
@@ -146,13 +146,13 @@ def test_tokens_of_new_rows_given_draws_of_the_rest() -> None:
 def test_whole_rows_that_no_chain_has_seen() -> None:
     net = pg.zoo.pfa(2, 1.0, (2.0, 3.0), (4.0, 2.0), (2.0, 2.0))
     past = net.sample({"x": COUNTS[:20]}, burn_in=5, draws=3, keep=["phi1", "r"], progress=False)
-    score = HeldOut(COUNTS[20:], net["x"], by="rows")
+    score = HeldOut(COUNTS[20:], net["x"], by="row")
     score.add_draws(past, particles=5)
     logs = past.log_likelihood("x", by="row", particles=5, data={"x": COUNTS[20:]})[0]
     each = (logsumexp(logs, axis=0) - np.log(3)) / 15
     np.testing.assert_allclose(score.per_row(), np.exp(-each))
     assert score.perplexity() == pytest.approx(np.exp(-each.mean()))
-    empty = HeldOut(np.zeros((2, 15), int), net["x"], by="rows")  # no tokens, and still rows
+    empty = HeldOut(np.zeros((2, 15), int), net["x"], by="row")  # no tokens, and still rows
     empty.add_draws(past)
     assert 1 < empty.perplexity() < score.perplexity()
 
@@ -234,12 +234,12 @@ def test_any_chain_with_topics_can_be_scored():
 NET = pg.zoo.pfa(2)
 REFUSED = {
     "name": (lambda: HeldOut(HELD, NET["r"]), ["is not an observed node"]),
-    "by": (lambda: HeldOut(HELD, NET["x"], by="pages"), ["by='pages'", "tokens", "rows"]),
+    "by": (lambda: HeldOut(HELD, NET["x"], by="pages"), ["by='pages'", "token", "row"]),
     "binary": (
         lambda: HeldOut(HELD, pg.zoo.pgbn([2], link="bernoulli")["x"]),
-        ["binary", "by='cells'"],
+        ["binary", "by='cell'"],
     ),
-    "no mask": (lambda: HeldOut(COUNTS, NET["x"], by="cells"), ["masked_array"]),
+    "no mask": (lambda: HeldOut(COUNTS, NET["x"], by="cell"), ["masked_array"]),
     "nothing": (lambda: HeldOut(COUNTS * 0, NET["x"]), ["nothing is held out"]),
     "no draws": (lambda: HeldOut(HELD, NET["x"]).perplexity(), ["no draws", "add_chain"]),
     "shape": (
@@ -247,8 +247,8 @@ REFUSED = {
         ["(30, 15)", "(4, 15)"],
     ),
     "rows of a chain": (
-        lambda: HeldOut(COUNTS, NET["x"], by="rows").add_chain(NET.chain({"x": COUNTS})),
-        ["by='rows'", "add_draws"],
+        lambda: HeldOut(COUNTS, NET["x"], by="row").add_chain(NET.chain({"x": COUNTS})),
+        ["by='row'", "add_draws"],
     ),
     "gamma": (
         lambda: HeldOut(HELD, pg.zoo.pgbn([2], link="gamma")["x"]),
@@ -286,9 +286,9 @@ def test_new_rows_that_read_an_author() -> None:
     draws = net.sample(data, burn_in=5, draws=20, seed=1, progress=False, threads=1)
     found = []
     for numbers in ([0, 1], [1, 0]):
-        held_out = HeldOut({"x": [[9, 0], [0, 8]], "author": numbers}, net["x"], by="rows")
+        held_out = HeldOut({"x": [[9, 0], [0, 8]], "author": numbers}, net["x"], by="row")
         held_out.add_draws(draws)
         found.append(held_out.perplexity())
     assert found[0] < 0.5 * found[1]
     with pytest.raises(pg.DataError, match="no 'x' among"):
-        HeldOut({"author": [0]}, net["x"], by="rows")
+        HeldOut({"author": [0]}, net["x"], by="row")

@@ -12,38 +12,33 @@ import pytest
 
 import pgbn
 from pgbn import evaluation as ev
-from pgbn.evaluation.layer_quality import looks_like_noise
+from pgbn.evaluation.effects import design_matrix
+from pgbn.evaluation.layer_quality import looks_like_noise, word_coherence
+from pgbn.evaluation.periods import time_bins
 from tests.helpers.trained import model_of
 
 X = np.random.default_rng(0).poisson(1.0, (12, 5))
 MODEL = model_of(terms=5)
 PFA = pgbn.zoo.pfa(2)
 LEADING = np.array([[0, 1, 2], [2, 3, 4]])
-SHARES = np.full((3, 12, 2), 0.5)
-DESIGN = np.column_stack([np.ones(12), np.arange(12.0)])
 KINDS: list[object] = [
     -(10**400), "nosuch", b"x", {"a": 1}, {1, "a"}, np.array([7, 2, 9]), np.ones((2, 2, 2)),
     np.array(["a"]), [None], [[1], [2, 3], 4], object(), int, 2.5,
 ]  # fmt: skip
 CALLS: dict[str, Callable[[object], object]] = {
     "measure": lambda v: ev.coherence(MODEL.phi[0], X, v, 2),
-    "measure of words": lambda v: ev.word_coherence(LEADING, X, 5, v),
-    "leading": lambda v: ev.word_coherence(v, X, 5),
-    "draws": lambda v: ev.compose(v, DESIGN, ["one", "year"]),
-    "design": lambda v: ev.compose(SHARES, v, ["one", "year"]),
-    "terms": lambda v: ev.compose(SHARES, DESIGN, v),
-    "columns": lambda v: ev.design_matrix("~ year", v),
-    "draws of groups": lambda v: ev.group_shares(v, list("ababababcccc")),
-    "groups": lambda v: ev.group_shares(SHARES, v),
-    "seed": lambda v: ev.share_draws(MODEL, X, draws=2, seed=v),
+    "measure of words": lambda v: word_coherence(LEADING, X, 5, v),
+    "leading": lambda v: word_coherence(v, X, 5),
+    "columns": lambda v: design_matrix("~ year", v),
+    "groups": lambda v: MODEL.topics_per_class(X, v, draws=2),
+    "seed": lambda v: MODEL.perplexity(X, seed=v),
     "models": lambda v: ev.topic_stability(v),
-    "words": lambda v: ev.find_topics(MODEL, v),
+    "words": lambda v: MODEL.find_topics(v),
     "layers": lambda v: ev.layer_quality(MODEL, v),
-    "counts": lambda v: ev.variance_to_mean(v),
-    "X": lambda v: ev.to_pyldavis(MODEL, v),
+    "X": lambda v: MODEL.to_pyldavis(v),
     "training": lambda v: ev.training_advice(v),
-    "burn_in": lambda v: ev.completion_perplexity(MODEL, X, burn_in=v),
-    "number of draws": lambda v: ev.completion_perplexity(MODEL, X, draws=v),
+    "burn_in": lambda v: MODEL.perplexity(X, burn_in=v),
+    "number of draws": lambda v: MODEL.perplexity(X, draws=v),
     "node of held-out data": lambda v: ev.HeldOut(X, v),
     "by": lambda v: ev.HeldOut(X, PFA["x"], v),
     "name of rows": lambda v: drawn().log_likelihood(v, "row"),
@@ -69,13 +64,13 @@ def test_things_of_another_kind(case: str) -> None:
 
 
 NAMED: dict[str, Callable[[], object]] = {
-    r"measure='npm' is not known\. Did you mean 'npmi'": lambda: ev.word_coherence(LEADING, X, 5, "npm"),
-    "leading: terms -1 to 2, but X has 5": lambda: ev.word_coherence(np.array([[-1, 2]]), X, 5),
+    r"measure='npm' is not known\. Did you mean 'npmi'": lambda: word_coherence(LEADING, X, 5, "npm"),
+    "leading: terms -1 to 2, but X has 5": lambda: word_coherence(np.array([[-1, 2]]), X, 5),
     "X: ": lambda: looks_like_noise(X.astype(np.float16)),
     "X: .*": lambda: looks_like_noise(X.astype(object)),
-    r"dates=.*give one entry": lambda: ev.time_bins("2019"),
-    r"dates: \[1\] of document 0": lambda: ev.time_bins([[1], [2, 3]]),
-    r"bins=.* memory": lambda: ev.time_bins([1, 2], 2**62),
+    r"dates=.*give one entry": lambda: time_bins("2019"),
+    r"dates: \[1\] of document 0": lambda: time_bins([[1], [2, 3]]),
+    r"bins=.* memory": lambda: time_bins([1, 2], 2**62),
     r"with_given: \['phi1'\] is not a name": lambda: PFA.with_given(["phi1"]),
     r"columns\['text'\]=3: give a list": lambda: pgbn.save(PFA, "nowhere", columns={"text": 3}),
     r"burn_in=.* must be an integer": lambda: PFA.sample({"x": X}, np.timedelta64(2, "s"), 1),
@@ -90,8 +85,7 @@ def test_what_was_taken_in_silence_or_ended_in_errors_of_numpy(words: str) -> No
 
 def test_what_is_meant_all_the_same() -> None:
     assert ev.split_tokens(X, Fraction(1, 2))[0].sum() == ev.split_tokens(X, 0.5)[0].sum()
-    assert ev.word_coherence(LEADING.tolist(), X, 5).shape == (2,)
-    assert ev.compose(SHARES.tolist(), DESIGN, ("one", "year")).terms == ("one", "year")
+    assert word_coherence(LEADING.tolist(), X, 5).shape == (2,)
 
 
 @pytest.mark.parametrize(

@@ -12,18 +12,18 @@ from pgbn.evaluation import (
     coherence,
     diversity,
     layer_quality,
-    leading_terms,
-    leading_words,
     training_advice,
 )
 from pgbn.evaluation.layer_quality import (
     effective_width,
+    leading_terms,
     looks_like_noise,
     merge_duplicates,
     similar_topics,
     still_falling,
     without_duplicates,
 )
+from pgbn.evaluation.topics import leading_words
 from pgbn.training.trained import TrainedNetwork
 from pgbn.training.training_result import LayerwiseTraining
 from tests.helpers.training import documents
@@ -46,7 +46,7 @@ def test_twins_share_their_leading_words():
     (pair,) = similar_topics(model, 1)
     assert (pair.first, pair.second, pair.shared) == (0, 2, 8)
     assert pair.terms == tuple(range(2, 10))
-    assert str(pair) == "1/0 and 1/2 share 8 words"
+    assert str(pair) == "layer1_topic0 and layer1_topic2 share 8 words"
     assert similar_topics(model, 1, shared=9) == []
     assert [each.shared for each in similar_topics(model, 1, shared=1)] == [8, 2]
     with pytest.raises(DataError, match="shared=11 must be at most top=10"):
@@ -175,7 +175,7 @@ def test_merging_is_no_fall():
 def test_more_topics_than_terms_or_nearly_as_many_as_documents():
     assert "21 topics of 20 terms" in training_advice(training(topics=21))[0]
     (told,) = training_advice(training(topics=8), documents(n=20, terms=20))
-    assert "8 topics of 20 documents" in told
+    assert "8 topics are too many for 20 documents" in told
     assert training_advice(training(topics=8), documents(n=60, terms=20)) == []
 
 
@@ -221,7 +221,7 @@ def test_a_topic_that_leads_everywhere():
     theta[:12] = 0.1
     theta[:12, 3] = 1.0
     (told,) = training_advice(training(theta=theta))
-    assert told.startswith("topic 1/3 (")
+    assert told.startswith("layer1_topic3 (")
     assert "leads in 47% of the documents" in told
     assert "max_df" in told
 

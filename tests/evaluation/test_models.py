@@ -7,29 +7,22 @@ import pytest
 
 import pgbn
 from pgbn.errors import DataError
-from pgbn.evaluation import (
-    completion_perplexity,
-    generate_documents,
-    predicted_overdispersion,
-    project,
-    topic_dag,
-    topic_weights,
-    topics,
-)
+from pgbn.evaluation import HeldOut, layer_quality, overdispersion
+from pgbn.evaluation.generation import generate
+from pgbn.evaluation.topics import topic_terms, topic_weights, topics, topics_graph
 from pgbn.training import LayerwiseTraining
 from tests.helpers.trained import X, model_of
 
 FUNCTIONS = {
     "infer": lambda model: pgbn.infer(model, X, burn_in=1, draws=1)["theta2"],
-    "completion_perplexity": lambda model: completion_perplexity(
-        model, X, burn_in=1, draws=1
-    ).perplexity(),
-    "generate_documents": lambda model: generate_documents(model, 2).counts.toarray(),
+    "perplexity": lambda model: HeldOut.of_model(model, X, burn_in=1, draws=1).perplexity(),
+    "generate": lambda model: generate(model, 2)["x"].toarray(),
     "topics": lambda model: [str(topic) for topic in topics(model, 2)],
-    "project": lambda model: project(model, 2),
-    "topic_dag": lambda model: list(topic_dag(model, 2, 0)),
+    "topic_terms": lambda model: topic_terms(model, 2),
+    "topics_graph": lambda model: list(topics_graph(model)),
     "topic_weights": lambda model: topic_weights(model, 2),
-    "predicted_overdispersion": lambda model: predicted_overdispersion(model),
+    "overdispersion": overdispersion,
+    "layer_quality": lambda model: [str(each) for each in layer_quality(model)],
 }
 
 

@@ -16,7 +16,6 @@ from pgbn import PFA
 from pgbn.errors import DataError, PgbnWarning
 from pgbn.evaluation import (
     HeldOut,
-    completion_perplexity,
     split_tokens,
 )
 from pgbn.training import train_layerwise
@@ -73,22 +72,22 @@ def test_split_tokens_keeps_one_token_and_copes_with_empty_documents():
     ],
 )
 def test_completion_checks_before_it_infers(monkeypatch, held_out, options, message):
-    monkeypatch.setattr("pgbn.evaluation.perplexity.infer", lambda *a, **k: pytest.fail("inferred"))
+    monkeypatch.setattr("pgbn.evaluation.held_out.infer", lambda *a, **k: pytest.fail("inferred"))
     with pytest.raises(DataError, match=message):
-        completion_perplexity(model_of(), X, held_out, **options)
+        HeldOut.of_model(model_of(), X, held_out, **options)
 
 
 def test_completion_drops_columns_beyond_the_vocabulary_in_both_parts():
     model, sweeps = model_of(), {"burn_in": 2, "draws": 2, "threads": 1}
     wider = sp.hstack([X, sp.csr_array(np.ones((30, 2), int))], format="csr")
-    expected = completion_perplexity(model, X, X, **sweeps).perplexity()
+    expected = HeldOut.of_model(model, X, X, **sweeps).perplexity()
     with pytest.warns(PgbnWarning, match="unknown terms with 60 counts") as caught:
-        assert completion_perplexity(model, wider, wider, **sweeps).perplexity() == expected
+        assert HeldOut.of_model(model, wider, wider, **sweeps).perplexity() == expected
     assert [str(each.message).partition(":")[0] for each in caught] == ["X", "held_out"]
     assert {each.filename for each in caught} == {__file__}
-    whole = completion_perplexity(model, X, **sweeps).perplexity()
+    whole = HeldOut.of_model(model, X, **sweeps).perplexity()
     with pytest.warns(PgbnWarning, match="X: 2 unknown terms"):
-        assert completion_perplexity(model, wider, **sweeps).perplexity() == whole
+        assert HeldOut.of_model(model, wider, **sweeps).perplexity() == whole
 
 
 def test_perplexity_accumulates_during_training_and_beats_the_unigram():
@@ -108,9 +107,9 @@ def test_perplexity_accumulates_during_training_and_beats_the_unigram():
     unigram = np.exp(-(test.toarray() @ np.log(counts / counts.sum())).sum() / test.sum())
     assert accumulator.perplexity() < 0.8 * unigram
     assert accumulator.perplexity() <= accumulator.last()
-    completed = completion_perplexity(result.deepest, train, test, burn_in=50, draws=50)
+    completed = HeldOut.of_model(result.deepest, train, test, burn_in=50, draws=50)
     assert completed.perplexity() == pytest.approx(accumulator.perplexity(), rel=0.15)
-    whole = completion_perplexity(result.deepest, x, burn_in=50, draws=50)
+    whole = HeldOut.of_model(result.deepest, x, burn_in=50, draws=50)
     assert whole.per_row().shape == (80,)
     assert whole.perplexity() < 0.8 * unigram
 
@@ -120,7 +119,7 @@ def test_completion_is_split_and_infer_with_the_arguments_given() -> None:
     seen, rest = split_tokens(X, 0.3, seed=7)
     expected = HeldOut(rest)
     expected.add(model.phi[0], pgbn.infer(model, seen, layers=1, seed=7, **sweeps)["theta1"])
-    found = completion_perplexity(model, X, fraction=0.3, seed=7, **sweeps)
+    found = HeldOut.of_model(model, X, fraction=0.3, seed=7, **sweeps)
     assert found.perplexity() == expected.perplexity()
 
 
@@ -128,7 +127,7 @@ def test_perplexity_leaves_out_terms_that_no_topic_has() -> None:
     phi = np.array([[0.5, 0.5, 0.0]])
     model = TrainedNetwork.of_topics((phi,), np.ones(1), np.ones(1))
     with pytest.warns(PgbnWarning, match="1 unknown terms with 9 counts") as caught:
-        found = completion_perplexity(model, [[4, 4, 9]], [[2, 2, 0]], burn_in=3, draws=3)
+        found = HeldOut.of_model(model, [[4, 4, 9]], [[2, 2, 0]], burn_in=3, draws=3)
     assert len(caught) == 1
     assert found.perplexity() == pytest.approx(2.0)
 
@@ -153,7 +152,7 @@ def test_with_the_training_documents_the_chain_of_the_training_goes_on() -> None
     with pytest.raises(pgbn.DataError, match=r"train has the shape \(11, 8\).* 12 documents"):
         model.perplexity(seen, rest, train=x[:11])
     with pytest.raises(pgbn.DataError, match="train: the model has no state"):
-        completion_perplexity(trained.without_state(), seen, rest, train=x[:12])
+        HeldOut.of_model(trained.without_state(), seen, rest, train=x[:12])
 
 
 COUNTS = sp.csr_array(np.random.default_rng(0).poisson(0.7, (60, 24)))
@@ -170,7 +169,7 @@ def test_score_by_blocks_is_the_mean_log_density(link, monkeypatch):
     rate = units @ network.phi[0]
     density = observed_node(link).log_density(data.toarray(), rate=rate, **slots)
     for cells in (24 * 7, 10**6):  # 7 documents at a time, and all at once
-        monkeypatch.setattr("pgbn.evaluation.perplexity._CELLS", cells)
+        monkeypatch.setattr("pgbn.evaluation.held_out._CELLS", cells)
         assert fitted.score(data) == pytest.approx(density.sum(axis=1).mean(), rel=1e-12)
         assert fitted.score(data.toarray()) == pytest.approx(fitted.score(data), rel=1e-12)
 

@@ -60,18 +60,18 @@ def test_draws_have_the_mean_and_spread_of_the_posterior(model):
 def test_groups_have_the_means_of_their_documents():
     rng = np.random.default_rng(0)
     draws = rng.dirichlet(np.ones(3), (50, 5))
-    found = group_shares(draws, ["b", "a", None, "b", float("nan")])
-    assert found.groups == ("a", "b")
-    assert found.documents.tolist() == [1, 2]
+    rows = group_shares(draws, ["b", "a", None, "b", float("nan")], 2, 0.9, "y")
+    assert [row[:3] for row in rows] == [
+        (group, size, f"layer2_topic{k}") for group, size in (("a", 1), ("b", 2)) for k in range(3)
+    ]
+    share, low, high = np.array([row[3:] for row in rows]).T.reshape(3, 2, 3)
     of_a = draws[:, [1]].mean(axis=(0, 1))
-    np.testing.assert_allclose(found.share, [of_a, draws[:, [0, 3]].mean(axis=(0, 1))])
+    np.testing.assert_allclose(share, [of_a, draws[:, [0, 3]].mean(axis=(0, 1))])
     of_b = draws[:, [0, 3]].mean(axis=1)
-    np.testing.assert_allclose(found.low[1], np.quantile(of_b, 0.05, axis=0))
-    np.testing.assert_allclose(found.high[1], np.quantile(of_b, 0.95, axis=0))
-    with pytest.raises(DataError, match="2 entries for 5 documents"):
-        group_shares(draws, ["a", "b"])
-    with pytest.raises(DataError, match="without a group"):
-        group_shares(draws, [None] * 5)
+    np.testing.assert_allclose(low[1], np.quantile(of_b, 0.05, axis=0))
+    np.testing.assert_allclose(high[1], np.quantile(of_b, 0.95, axis=0))
+    with pytest.raises(DataError, match="y: all are missing"):
+        group_shares(draws, [None] * 5, 1, 0.9, "y")
 
 
 @pytest.mark.parametrize("wrong", [0, 1, 1.5, "a", None])

@@ -422,7 +422,7 @@ USES: list[tuple[Any, list[Use]]] = [
         _inferred, _deeper, lambda model: _run(_deepest(model).widths),
         lambda model: _run(_deepest(model).to_arviz()),
         lambda model: _deepest(model).network.explain(),
-        lambda model: pgbn.completion_perplexity(model, _data(_deepest(model)), **FEW),
+        lambda model: pgbn.HeldOut.of_model(model, _data(_deepest(model)), **FEW),
         lambda model: _run(pgbn.merge_topics(model, [(0, 1)])),
     ]),
 ]  # fmt: skip

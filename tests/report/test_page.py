@@ -12,7 +12,6 @@ import pytest
 
 import pgbn as pg
 from pgbn.errors import DataError, PgbnError
-from pgbn.evaluation import topics
 from pgbn.report import Series, page, report_data, report_html, summary_html, write_report
 from pgbn.report.page import payload
 from pgbn.report.sections import SECTIONS, Section
@@ -153,7 +152,7 @@ def test_the_page_begins_with_the_given_relevance(relevance) -> None:
     found = payload(data)
     for t, layer in enumerate(found["layers"], 1):
         assert layer["relevance"] == relevance
-        for topic in topics(trained(), t, 10, relevance=relevance):
+        for topic in trained().topics(t, 10, relevance=relevance):
             columns = [int(term.removeprefix("term")) for term in topic.terms]
             assert data.words(t, topic.index) == [data.vocabulary[v] for v in columns]
             shown = {found["words"][number] for number in layer["topics"][topic.index][0]}

@@ -16,7 +16,7 @@ from pgbn import plot, zoo
 from pgbn.cli import run_command as main
 from pgbn.engine.run.draws import Draws
 from pgbn.errors import DataError
-from pgbn.evaluation import completion_perplexity
+from pgbn.evaluation import HeldOut
 from pgbn.report import Series, report_data, report_html, summary_html
 from pgbn.training import LayerwiseTraining, train_layerwise
 from tests.helpers.report_models import trained, vocabulary
@@ -98,7 +98,7 @@ def test_held_out_perplexity_of_every_depth() -> None:
     chain = trained()
     data = report_data(chain, held_out=X, seed=4)
     assert [depth for depth, _ in data.held_out] == [1, 2, 3]
-    again = completion_perplexity(chain.models[1], X, burn_in=50, draws=50, seed=4)
+    again = HeldOut.of_model(chain.models[1], X, burn_in=50, draws=50, seed=4)
     assert data.held_out[1][1] == again.perplexity()
     shown = f"{data.held_out[0][1]:.4g} with 1 layer, {data.held_out[1][1]:.4g} with 2 layers"
     assert shown in report_html(data)

@@ -89,6 +89,7 @@ UPWARD = (
     "network/network_methods.py",
     "engine/run/chain.py",
     "engine/run/draws.py",
+    "training/topic_methods.py",
     "training/training_result.py",
 )
 

@@ -9,6 +9,7 @@ import numpy as np
 import pgbn
 import pgbn as pg
 from pgbn import evaluation
+from pgbn.evaluation.layer_quality import leading_terms
 
 from .registry import case
 from .training import documents, trained
@@ -19,8 +20,14 @@ NAMES = [f"word{v}" for v in range(80)]
 
 
 def _generated(link: str = "poisson", **options: Any) -> object:
-    found = pg.generate_documents(trained(link), 300, seed=2, **options)
-    return [found.counts, found.theta, found.c, found.phi, found.ranked(5)[:10]]
+    model = trained(link).deepest
+    made = model.generate(300, seed=2, **options)
+    theta = tuple(made[f"theta{t}"] for t in range(1, model.depth + 1))
+    rates = [made[name] for name in ("p2", "c3", "c4")[: model.depth]]
+    likely = [
+        np.argsort(-(row @ model.phi[0]), kind="stable")[:5].tolist() for row in theta[0][:10]
+    ]
+    return [made["x"], theta, np.stack(rates, axis=1), model.phi[0], likely]
 
 
 def _add_generated() -> None:
@@ -43,21 +50,24 @@ def _held_out(threads: int) -> object:
 
 def _topics(threads: int) -> object:
     model, X = trained(depth=3).deepest, documents()
-    graph = evaluation.topic_dag(model, model.depth, 0, vocabulary=NAMES)
+    graph = model.to_networkx((model.depth, 0), vocabulary=NAMES)
     layers = range(1, model.depth + 1)
     phi = model.phi[0]
     return [
-        [evaluation.project(model, t) for t in layers],
-        [evaluation.topic_weights(model, t) for t in layers],
-        [[vars(topic) for topic in evaluation.topics(model, t, 5, NAMES)] for t in layers],
-        {str(node): entry for node, entry in graph.nodes(data=True)},
+        [model.topic_terms(t) for t in layers],
+        [model.topic_weights(t) for t in layers],
+        [[vars(topic) for topic in model.topics(t, 5, NAMES)] for t in layers],
+        {
+            str(node): {"weight": entry["weight"], "terms": tuple(entry["terms"].split())}
+            for node, entry in graph.nodes(data=True)
+        },
         {str((a, b)): entry for a, b, entry in graph.edges(data=True)},
         [evaluation.coherence(phi, X, measure) for measure in ("npmi", "umass")],
         evaluation.diversity(phi),
-        evaluation.leading_terms(phi),
-        evaluation.overdispersion(3, 0.7),
-        evaluation.predicted_overdispersion(model),
-        evaluation.variance_to_mean(X),
+        leading_terms(phi),
+        (1.0 + (3 - 1) * 0.7) / (1.0 - 0.7),
+        evaluation.overdispersion(model),
+        X.toarray().var(axis=0, ddof=1) / X.toarray().mean(axis=0),
     ]
 
 

@@ -119,12 +119,12 @@ def _add_estimators() -> None:
         X, new = documents(data), documents(data, 20, seed=2)
         model = pg.PGBN(12, 2, link=link, min_width=1, n_jobs=threads, **few).fit(X)
         every = [model.transform(new, layer=2), model.transform(new, output="concat")]
-        return [_fitted(model, X, new), every, model.sample_documents(3).counts]
+        return [_fitted(model, X, new), every, model.generate(3)["x"]]
 
     def flat(threads: int) -> object:
         X, new = documents(), documents(rows=20, seed=2)
         model = pg.PFA(12, eta=0.1, n_jobs=threads, **few).fit(X)
-        generated = model.sample_documents(3, length=10).counts
+        generated = model.generate(3, length=10)["x"]
         scores = [model.perplexity(new), model.perplexity(new, new)]
         return [_fitted(model, X, new), generated, scores]
 

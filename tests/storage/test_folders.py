@@ -42,14 +42,14 @@ def test_trained(tmp_path: Path, trained: pgbn.LayerwiseTraining) -> None:
 def test_saved_names_come_back(tmp_path: Path, trained: pgbn.LayerwiseTraining) -> None:
     """Lists of topics and reports of a loaded model have the terms' names, and keep them."""
     words = [f"word{v}" for v in range(70)]
-    wanted = pgbn.evaluation.topics(trained, 1, 3, words)
+    wanted = trained.topics(1, 3, words)
     columns = {word: v for v, word in reversed(list(enumerate(words)))}
     pgbn.save(trained, tmp_path / "t", vocabulary=columns)
     again = pgbn.load(tmp_path / "t")
-    assert pgbn.evaluation.topics(again, 1, 3) == wanted
+    assert again.topics(1, 3) == wanted
     assert report_data(again).vocabulary == words
     other = [f"other{v}" for v in range(70)]
-    assert pgbn.evaluation.topics(again, 1, 3, other)[0].terms[0].startswith("other")
+    assert again.topics(1, 3, other)[0].terms[0].startswith("other")
     again = pgbn.train_layerwise(counts(), 8, 2, start_from=again, **QUICK)  # sweeps more
     pgbn.save(again.deepest, tmp_path / "t")
     assert pgbn.load(tmp_path / "t").vocabulary == tuple(words)

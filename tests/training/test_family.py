@@ -289,7 +289,7 @@ def test_beginnings_of_other_families(grown: Any, tmp_path: Path) -> None:
     with pytest.raises(DataError, match="data with 40 entries along 'doc', but X has 20"):
         pg.train_layerwise(few, 60, 3, family=family, start_from=result, **QUICK)
     with pytest.raises(DataError, match="which has its own family; this is for belief networks"):
-        pg.evaluation.topics(result)
+        result.topics()
     with pytest.raises(DataError, match="vocabulary: names of terms are for belief networks"):
         checkpoint.train(DATA, tmp_path, 6, 1, family=family, vocabulary=list("abc"))
 

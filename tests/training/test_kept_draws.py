@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import pgbn
-from pgbn.evaluation import completion_perplexity, split_tokens
+from pgbn.evaluation import HeldOut, split_tokens
 from pgbn.storage import read_limits
 from pgbn.training.kept_draws import each_draw, is_kept, sweeps_each
 from pgbn.training.numbering import numbered_as_in_chain
@@ -86,8 +86,8 @@ def test_draws_predict_better_than_one() -> None:
                                  progress=False, threads=1, trace_every=0).deepest  # fmt: skip
     seen, held = split_tokens(counts[80:], 0.5)
     options = {"burn_in": 50, "draws": 100, "threads": 1}
-    many = completion_perplexity(model, seen, held, **options)
-    one = completion_perplexity(each_draw(model)[-1], seen, held, **options)
+    many = HeldOut.of_model(model, seen, held, **options)
+    one = HeldOut.of_model(each_draw(model)[-1], seen, held, **options)
     assert many.draws == 20
     assert many.perplexity() < one.perplexity()
 

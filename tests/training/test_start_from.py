@@ -187,7 +187,7 @@ def test_new_documents_go_by_name(tmp_path: Path) -> None:
     held = pgbn.HeldOut(TURNED)
     for call, name in (
         (lambda: pgbn.train_layerwise(TURNED, (3, 2), 2, start_from=training, **FEW), "X"),
-        (lambda: pgbn.completion_perplexity(training, FRAME, train=TURNED), "train"),
+        (lambda: pgbn.HeldOut.of_model(training, FRAME, train=TURNED), "train"),
         (lambda: pgbn.train_minibatch(FRAME, 3, held_out=TURNED, progress=False), "held_out"),
         (lambda: held.add_chain(pgbn.zoo.pfa(2).chain({"x": FRAME})), "held_out"),
     ):

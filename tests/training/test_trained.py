@@ -9,7 +9,7 @@ import pytest
 import pgbn
 import pgbn.report
 from pgbn.errors import DataError, NetworkError, StorageError
-from pgbn.evaluation import project, topic_weights
+from pgbn.evaluation.topics import topic_terms, topic_weights
 from pgbn.training import train_layerwise
 from pgbn.training.trained import Priors, TrainedNetwork, tokens_of_topics
 from pgbn.training.training_result import LayerwiseTraining
@@ -108,7 +108,7 @@ def test_a_trained_network_of_lists():
     lists = TrainedNetwork.of_topics(
         [phi.tolist() for phi in model.phi], model.r.tolist(), [1, 1], weights=[[1] * 5, [1] * 3]
     )
-    np.testing.assert_array_equal(project(lists, 2), project(model, 2))
+    np.testing.assert_array_equal(topic_terms(lists, 2), topic_terms(model, 2))
     assert topic_weights(lists, 2).tolist() == [1 / 3] * 3
     assert lists.c.dtype == np.float64
     assert TrainedNetwork.of_topics(model.phi, model.r, model.c).phi[0] is model.phi[0]  # no copy
@@ -178,7 +178,7 @@ def test_labels_of_topics_are_saved_and_shown(trained, tmp_path):
     pgbn.save(named, tmp_path / "named", vocabulary=[f"w{v}" for v in range(30)])
     loaded = pgbn.load(tmp_path / "named")
     assert loaded.labels == {(1, 0): "weather \u202e", (2, 1): "<b>travel"}
-    shown = {topic.index: topic for topic in pgbn.evaluation.topics(loaded, 2)}
+    shown = {topic.index: topic for topic in loaded.topics(2)}
     assert shown[1].label == "<b>travel"
     assert ") <b>travel: w" in str(shown[1])
     assert shown[0].label == ""

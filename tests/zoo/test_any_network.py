@@ -113,7 +113,7 @@ def check_held_out(network: Network, name: str, data: Any, draws: Draws) -> None
         return
     if kind == "BernoulliPoisson":
         chosen = np.ma.masked_array(data, np.indices(data.shape).sum(axis=0) % 2 == 0)
-        score = HeldOut(chosen, network[name], by="cells")
+        score = HeldOut(chosen, network[name], by="cell")
     else:
         score = HeldOut(data + 1, network[name])
     score.add_draws(draws)

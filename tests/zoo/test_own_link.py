@@ -8,7 +8,7 @@ import pytest
 import pgbn
 from pgbn import zoo
 from pgbn.errors import DataError, NetworkError, StorageError
-from pgbn.evaluation.perplexity import mean_log_density
+from pgbn.evaluation.held_out import mean_log_density
 from pgbn.samplers.variates.gig import draw_bessel
 from pgbn.samplers.variates.poisson import draw_truncated_poisson
 from pgbn.testing import check_conjugacy, geweke
@@ -103,16 +103,16 @@ def test_a_built_in_link_from_outside_is_the_built_in_one_bit_for_bit(table):
 
 def test_documents_are_generated(trained):
     model = model_of("boxes", (4, 3))
-    made = pgbn.generate_documents(model, 3000, seed=1)
-    rate = made.theta[0] @ made.phi
+    made = model.generate(3000, seed=1)
+    rate = made["theta1"] @ model.phi[0]
     expected = rate / 2 + (1 - np.exp(-2 * rate)) / 4  # E ⌈n/2⌉ = (E n + P(n odd)) / 2
-    error = (made.counts.toarray() - expected).mean(axis=0)
-    spread = (made.counts.toarray() - expected).std(axis=0) / np.sqrt(3000)
+    error = (made["x"].toarray() - expected).mean(axis=0)
+    spread = (made["x"].toarray() - expected).std(axis=0) / np.sqrt(3000)
     assert (np.abs(error) < 4.5 * spread).all()
     with pytest.raises(DataError, match="only documents of counts"):
-        pgbn.generate_documents(trained, 1, length=5)
+        trained.generate(1, length=5)
     with pytest.raises(DataError, match="perplexity is defined for counts; the link is 'boxes'"):
-        pgbn.completion_perplexity(trained, X)
+        trained.perplexity(X)
 
 
 # ---- the estimators, the command line, the report -------------------------------------
@@ -127,7 +127,7 @@ def test_the_estimators_take_it(tmp_path):
     units = pgbn.infer(model, X, layers=1, **model._chain())["theta1"]
     expected = mean_log_density(model.training_.deepest, X, units)
     assert model.score(X) == pytest.approx(expected)
-    assert model.sample_documents(3).counts.shape == (3, 12)
+    assert model.generate(3)["x"].shape == (3, 12)
     model.report(tmp_path / "page.html", X)
     assert pgbn.PGBN(6, 1, random_state=0, **settings).fit(X).link_ == "poisson"
 

@@ -51,7 +51,7 @@ def test_topics_are_found(tmp_path) -> None:
                                  progress=False, held_out=NEW[:40], show_every=40)  # fmt: skip
     gibbs = pgbn.train_layerwise(X, (6, 4), 2, burn_in=100, sweeps=30, keep_draws=10, min_width=1,
                                  progress=False).deepest  # fmt: skip
-    best, found = (pgbn.completion_perplexity(each, NEW, burn_in=100, draws=100).perplexity()
+    best, found = (pgbn.HeldOut.of_model(each, NEW, burn_in=100, draws=100).perplexity()
                    for each in (gibbs, model))  # fmt: skip
     assert found < 1.03 * best
     assert model.widths == (6, 4)

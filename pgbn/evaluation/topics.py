@@ -13,6 +13,7 @@ The affinity (Bhattacharyya) is 1 for equal topics and 0 for those that share no
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -115,10 +116,15 @@ def rank_words(
 Names = Sequence[str] | Mapping[str, int]
 
 
+def topic_name(layer: int, index: int) -> str:
+    """What a topic is called in columns, frames and lists."""
+    return f"layer{layer}_topic{index}"
+
+
 @dataclass(frozen=True)
 class Topic:
-    """A topic of a layer: its number, its share of the corpus, its leading terms, and its label, if
-    it has one."""
+    """A topic of a layer: its number, its share of the corpus (``weight``), its leading ``terms``
+    with their ``probabilities``, and its ``label`` if a reader gave one."""
 
     layer: int
     index: int
@@ -127,13 +133,18 @@ class Topic:
     probabilities: tuple[float, ...]
     label: str = ""
 
+    @property
+    def name(self) -> str:
+        """Such as "layer1_topic0"."""
+        return topic_name(self.layer, self.index)
+
     def __str__(self) -> str:
         label = f"{self.label}: " if self.label else ""
-        shown = f"{self.layer}/{self.index} ({self.weight:.1%}) {label}{' '.join(self.terms)}"
+        shown = f"{self.name} ({self.weight:.1%}) {label}{' '.join(self.terms)}"
         return printable(shown, one_line=True)
 
 
-def project(model: TrainedNetwork, layer: int) -> NDArray[np.float64]:
+def topic_terms(model: TrainedNetwork, layer: int) -> NDArray[np.float64]:
     """Ψ^(layer), (K_layer, V): rows sum to one."""
     model = trained_network(model)
     layer = check_layer(model, layer)
@@ -181,30 +192,23 @@ def leading_words(
     lam, length, tokens = relevance_of(layer, relevance), usual_length(model), token_count(model)
     common = topic_weights(model, 1) @ model.phi[0]  # the share of every term in the corpus
     held = tokens * topic_weights(model, layer) if tokens else None
-    return rank_words(project(model, layer), common, lam, top, length, held)
+    return rank_words(topic_terms(model, layer), common, lam, top, length, held)
 
 
 def topics(
-    model: TrainedNetwork,
+    model: Any,
     layer: int = 1,
     top: int = 10,
     vocabulary: Names | None = None,
     relevance: float | None = None,
 ) -> list[Topic]:
-    """The topics of a layer, the weightiest first, each with its ``top`` terms.
-
-    ``model`` is a trained network, the result of `train_layerwise` or a fitted estimator;
-    ``vocabulary`` has the names of the terms in their order, or is a dict from names to columns; by
-    default it is the one that the model was saved with. Terms are ranked by ``relevance`` λ, λ ln p
-    + (1 − λ) ln(p / corpus): 1 means their probability p, the default in the first layer. The
-    default above it is 0.3, since the likeliest terms of all topics there are the same common ones.
-    """
+    """The topics of a layer, the largest first; see `pgbn.TrainedNetwork.topics`."""
     model = trained_network(model)
     layer = check_layer(model, layer)
     leading = leading_words(model, layer, top, relevance)
     given = model.vocabulary if vocabulary is None else vocabulary
     names = term_names(given, model.vocabulary_size)
-    psi, weight = project(model, layer), topic_weights(model, layer)
+    psi, weight = topic_terms(model, layer), topic_weights(model, layer)
     out = []
     for k in np.argsort(-weight, kind="stable"):
         terms = tuple(names[v] for v in leading[k])
@@ -214,53 +218,56 @@ def topics(
     return out
 
 
-def topic_dag(
-    model: TrainedNetwork,
-    layer: int,
-    index: int,
-    threshold: float = 0.05,
-    top: int = 5,
-    vocabulary: Names | None = None,
-) -> nx.DiGraph:
-    """A topic and the topics below that compose it: edges with φ ≥ ``threshold``.
-
-    Nodes are (layer, index) with the attributes ``weight`` and ``terms`` (ranked as in `topics`);
-    an edge goes from a topic to one of the layer below, with ``weight`` φ^(t). A topic with no edge
-    above the threshold keeps its strongest one. A node may have several parents: it is a DAG, not
-    always a tree.
-    """
-    model = trained_network(model)
+def place_of(model: TrainedNetwork, topic: Any, layer: int = 1) -> tuple[int, int]:
+    """The layer and the number of a topic: from its name, (layer, number), a `Topic`, or its number
+    in ``layer``."""
+    if isinstance(topic, Topic):
+        topic = (topic.layer, topic.index)
+    elif isinstance(topic, str) and (
+        found := re.fullmatch(r"layer(\d{1,9})_topic(\d{1,9})", topic)
+    ):
+        topic = (int(found[1]), int(found[2]))
+    if isinstance(topic, tuple) and len(topic) == 2:
+        if layer not in (1, topic[0]):
+            name = topic_name(*topic)
+            raise DataError(f"topic={name}, but layer={layer!r:.60}; omit layer")
+        layer, topic = topic
     layer = check_layer(model, layer)
-    if not is_integral(index) or not 0 <= index < model.widths[layer - 1]:
+    most = model.widths[layer - 1] - 1
+    if not is_integral(topic) or not 0 <= topic <= most:
         raise DataError(
-            f"index={index!r}: layer {layer} has topics 0 to {model.widths[layer - 1] - 1}"
+            f"topic={topic!r:.60}: layer {layer} has topics 0 to {most}; give a number or a name, "
+            f"such as {topic_name(layer, 0)!r}"
         )
-    graph = topics_graph(model, layer, threshold, top, vocabulary)
-    place = (layer, int(index))
-    return graph.subgraph({place, *nx.descendants(graph, place)}).copy()
+    return layer, int(topic)
 
 
 def topics_graph(
-    model: TrainedNetwork,
-    highest: int,
-    threshold: float,
-    top: int,
-    vocabulary: Names | None = None,
+    model: Any,
+    topic: Any = None,
+    threshold: float = 0.05,
+    top: int = 5,
     relevance: float | None = None,
+    vocabulary: Names | None = None,
 ) -> nx.DiGraph:
-    """All topics up to a layer, with the attributes and edges of `topic_dag`."""
+    """All topics, or one with those that compose it; see `pgbn.TrainedNetwork.to_networkx`."""
+    model = trained_network(model)
+    place = None if topic is None else place_of(model, topic)
     if not is_finite_number(threshold) or not 0 <= threshold <= 1:
         raise DataError(f"threshold={threshold!r} must be a number from 0 to 1, as φ is")
     graph = nx.DiGraph()
-    for layer in range(highest, 0, -1):
-        for topic in topics(model, layer, top, vocabulary, relevance):
-            place = (layer, topic.index)
-            graph.add_node(place, weight=topic.weight, terms=topic.terms)
-            row = model.phi[layer - 1][topic.index] if layer > 1 else np.zeros(0)
+    for layer in range(model.depth if place is None else place[0], 0, -1):
+        for each in topics(model, layer, top, vocabulary, relevance):
+            at = (layer, each.index)
+            graph.add_node(at, layer=layer, weight=each.weight, label=each.label,
+                           terms=" ".join(each.terms))  # fmt: skip
+            row = model.phi[layer - 1][each.index] if layer > 1 else np.zeros(0)
             below = np.flatnonzero(row >= threshold)
             for k in below if below.size or layer == 1 else [int(np.argmax(row))]:
-                graph.add_edge(place, (layer - 1, int(k)), weight=float(row[k]))
-    return graph
+                graph.add_edge(at, (layer - 1, int(k)), weight=float(row[k]))
+    if place is None:
+        return graph
+    return graph.subgraph({place, *nx.descendants(graph, place)}).copy()
 
 
 def groups_for(model: Any, to: int, layer: int = 1) -> list[tuple[int, ...]]:
@@ -278,7 +285,7 @@ def groups_for(model: Any, to: int, layer: int = 1) -> list[tuple[int, ...]]:
     width = model.widths[layer - 1]
     if not is_integral(to) or not 1 <= to <= width:
         raise DataError(f"to={to!r}: layer {layer} has {width} topics; give a number from 1 to it")
-    psi, weight = project(model, layer), topic_weights(model, layer).copy()
+    psi, weight = topic_terms(model, layer), topic_weights(model, layer).copy()
     root, groups = np.sqrt(psi), [[k] for k in range(width)]
     overlap = root @ root.T
     alive = np.ones(width, bool)
@@ -303,11 +310,9 @@ def find_topics(
     words: str | Sequence[str],
     layer: int = 1,
     n: int = 5,
-    vocabulary: Sequence[str] | None = None,
+    vocabulary: Names | None = None,
 ) -> list[tuple[Topic, float]]:
-    """The ``n`` topics of a layer in which a word, or each of several, occurs most often. Each has
-    its share p(k | v) of the occurrences, averaged over the words. Upper and lower case matter only
-    if a term is written exactly like the word."""
+    """The topics with most of some words; see `pgbn.TrainedNetwork.find_topics`."""
     model = trained_network(model)
     layer, n = check_layer(model, layer), check_integer("n", n, 1)
     share = _shares(model, layer, _columns(model, words, vocabulary)).mean(axis=1)
@@ -320,7 +325,7 @@ def keyword_labels(
     model: Any,
     keywords: Mapping[str, str | Sequence[str]],
     layer: int = 1,
-    vocabulary: Sequence[str] | None = None,
+    vocabulary: Names | None = None,
 ) -> dict[tuple[int, int], str]:
     """Labels for `TrainedNetwork.with_labels`: each goes to the topic that has most of its words,
     {"weather": ["rain", "sun"]}. Two labels of one topic are joined."""
@@ -336,14 +341,40 @@ def keyword_labels(
 
 def topic_similarity(model: Any, layer: int = 1) -> Matrix:
     """(K, K): the affinity of each two topics of a layer."""
-    root = np.sqrt(project(model, layer))
+    root = np.sqrt(topic_terms(model, layer))
     return np.asarray(np.minimum(root @ root.T, 1.0))
 
 
 def topic_stability(models: Sequence[Any], layer: int = 1) -> Matrix:
-    """(others, K): the affinity of each topic of the first model with its match in each other
-    model. Topics are matched one to one, so that the sum is largest. Models are chains with other
-    seeds on the same data; an affinity far below 1 marks a topic that depends on the seed."""
+    """How alike the topics of the first model are with those of other models of the same data.
+
+    Topics are matched one to one, so that the sum of affinities Σ_v √(ψ_kv ψ_lv) is largest. An
+    affinity far below 1 marks a topic that depends on the seed.
+
+    Parameters
+    ----------
+    models
+        Two or more trained models, fitted to the same terms with different seeds.
+    layer
+        The number of a layer, from 1.
+
+    Returns
+    -------
+    numpy.ndarray
+        (others, K): the affinity of each topic of the first model with its match.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import pgbn
+    >>> phi = np.array([[0.7, 0.3, 0.0], [0.0, 0.4, 0.6]])
+    >>> one, two = (
+    ...     pgbn.TrainedNetwork.of_topics((each,), r=np.ones(2), c=np.ones(1))
+    ...     for each in (phi, phi[::-1])
+    ... )
+    >>> pgbn.evaluation.topic_stability([one, two]).round(2)
+    array([[1., 1.]])
+    """
     given = listed("models", models, "give a list of models, fitted with different seeds")
     networks = [trained_network(each, "models") for each in given]
     if len(networks) < 2:
@@ -351,10 +382,10 @@ def topic_stability(models: Sequence[Any], layer: int = 1) -> Matrix:
     sizes = {network.vocabulary_size for network in networks}
     if len(sizes) > 1:
         raise DataError(f"models: of {sorted(sizes)} terms; give chains of the same data")
-    first = np.sqrt(project(networks[0], layer))
+    first = np.sqrt(topic_terms(networks[0], layer))
     out = np.zeros((len(networks) - 1, len(first)))
     for row, other in zip(out, networks[1:], strict=True):
-        affinity = np.minimum(first @ np.sqrt(project(other, layer)).T, 1.0)
+        affinity = np.minimum(first @ np.sqrt(topic_terms(other, layer)).T, 1.0)
         mine, theirs = linear_sum_assignment(-affinity)
         row[mine] = affinity[mine, theirs]
     return out
@@ -362,7 +393,7 @@ def topic_stability(models: Sequence[Any], layer: int = 1) -> Matrix:
 
 def _shares(model: TrainedNetwork, layer: int, columns: list[list[int]]) -> Matrix:
     """(K, words): p(k | v), where v is any of the columns of a word."""
-    weights, psi = topic_weights(model, layer), project(model, layer)
+    weights, psi = topic_weights(model, layer), topic_terms(model, layer)
     joint = np.stack([(weights[:, None] * psi[:, own]).sum(axis=1) for own in columns], axis=1)
     return np.asarray(joint / np.maximum(joint.sum(axis=0), 1e-300))
 

@@ -7,18 +7,20 @@ import numpy as np
 import pytest
 
 from pgbn.errors import DataError
-from pgbn.evaluation import generate_documents, topic_dag, topics
-from pgbn.evaluation.projection import (
+from pgbn.evaluation.topics import (
     draw_of,
     find_topics,
     groups_for,
     keyword_labels,
-    project,
+    place_of,
     rank_words,
     relevance_of,
     topic_similarity,
     topic_stability,
+    topic_terms,
     topic_weights,
+    topics,
+    topics_graph,
     usual_length,
     with_floor,
 )
@@ -29,14 +31,14 @@ from tests.helpers.trained import model_of
 
 def test_projection_multiplies_the_layers():
     model = model_of((5, 3, 2))
-    np.testing.assert_array_equal(project(model, 1), model.phi[0])
-    np.testing.assert_allclose(project(model, 3), model.phi[2] @ model.phi[1] @ model.phi[0])
-    np.testing.assert_allclose(project(model, 3).sum(axis=1), 1.0)
+    np.testing.assert_array_equal(topic_terms(model, 1), model.phi[0])
+    np.testing.assert_allclose(topic_terms(model, 3), model.phi[2] @ model.phi[1] @ model.phi[0])
+    np.testing.assert_allclose(topic_terms(model, 3).sum(axis=1), 1.0)
     before = model.phi[0].copy()
-    project(model, 1)[:] = 0  # the caller's own
+    topic_terms(model, 1)[:] = 0  # the caller's own
     np.testing.assert_array_equal(model.phi[0], before)
     with pytest.raises(DataError, match="numbered from 1 to 3"):
-        project(model, 4)
+        topic_terms(model, 4)
 
 
 def test_topics_are_sorted_by_weight_and_named():
@@ -44,7 +46,7 @@ def test_topics_are_sorted_by_weight_and_named():
     names = [f"w{v}" for v in range(12)]
     table = topics(model, layer=2, top=4, vocabulary=names)
     assert [t.index for t in table] == np.argsort(-model.r).tolist()
-    psi, common = project(model, 2)[table[0].index], topic_weights(model, 1) @ model.phi[0]
+    psi, common = topic_terms(model, 2)[table[0].index], topic_weights(model, 1) @ model.phi[0]
     relevance = 0.3 * np.log(psi) + 0.7 * np.log(psi / with_floor(common, usual_length(model)))
     assert list(table[0].terms) == [names[v] for v in np.argsort(-relevance)[:4]]
     by_probability = topics(model, layer=2, top=4, vocabulary=names, relevance=1)[0]
@@ -71,10 +73,10 @@ def test_weights_come_from_training_or_from_r():
 @pytest.mark.parametrize("threshold", [0.05, 0.2])
 def test_the_dag_of_a_topic_follows_strong_edges(threshold):
     model = model_of((5, 4, 2))
-    graph = topic_dag(model, 3, 1, threshold=threshold)
+    graph = topics_graph(model, (3, 1), threshold=threshold)
     assert (3, 1) in graph
     for t, k in graph:
-        assert len(graph.nodes[t, k]["terms"]) == 5
+        assert len(graph.nodes[t, k]["terms"].split()) == 5
         if t > 1:
             row = model.phi[t - 1][k]
             strong = np.flatnonzero(row >= threshold).tolist() or [int(row.argmax())]
@@ -96,8 +98,7 @@ def test_names_of_terms_have_an_order(names, message):
     columns = {f"w{v}": v for v in np.random.default_rng(0).permutation(12).tolist()}
     for run in (
         lambda names: topics(model_of(), 1, 2, names),
-        lambda names: [*topic_dag(model_of(), 1, 0, vocabulary=names).nodes(data=True)],
-        lambda names: generate_documents(model_of(), 1, length=3).ranked(2, names),
+        lambda names: [*topics_graph(model_of(), (1, 0), vocabulary=names).nodes(data=True)],
     ):
         assert run(columns) == run([f"w{v}" for v in range(12)])
         with pytest.raises(DataError, match=f"vocabulary: .*{message}"):
@@ -105,13 +106,30 @@ def test_names_of_terms_have_an_order(names, message):
 
 
 @pytest.mark.parametrize("argument", [
-    {"index": "a"}, {"index": 1.5}, {"index": 3}, {"layer": "2"}, {"layer": True}, {"layer": 4},
     {"threshold": "a"}, {"threshold": math.nan}, {"threshold": -1}, {"top": 1.5}, {"top": 0},
 ])  # fmt: skip
-def test_arguments_of_a_dag(argument):
+def test_arguments_of_a_graph(argument):
     ((name, value),) = argument.items()
     with pytest.raises(DataError, match=f"{name}={value!r}"):
-        topic_dag(model_of(), **{"layer": 2, "index": 0, **argument})
+        topics_graph(model_of(), **argument)
+
+
+def test_a_topic_has_a_name_a_place_and_a_number():
+    model = model_of()
+    (topic, *_) = topics(model, 2)
+    for found in (topic, topic.name, (2, topic.index)):
+        assert place_of(model, found) == (2, topic.index)
+    assert place_of(model, np.int64(1), 2) == (2, 1)
+    for wrong, message in (
+        ("layer2_topic9", "topic=9: layer 2 has topics 0 to 2; give .* such as 'layer2_topic0'"),
+        ("layer7_topic0", "layer=7: layers are numbered from 1 to 2"),
+        ("rain", "topic='rain': layer 1 has topics 0 to 4"),
+        ((2, 1.5), "topic=1.5: layer 2"), ((True, 0), "layer=True"), ([0], r"topic=\[0\]"),
+    ):  # fmt: skip
+        with pytest.raises(DataError, match=message):
+            place_of(model, wrong)
+    with pytest.raises(DataError, match="topic=layer1_topic0, but layer=2; omit layer"):
+        place_of(model, "layer1_topic0", 2)
 
 
 COMMON = np.array([0.09, 0.06, 0.05, 0.02, *[0.01] * 78])
@@ -220,7 +238,7 @@ def model():
 
 def test_a_word_is_found_in_the_topics_that_have_most_of_it(model):
     found = find_topics(model, "word2", n=2)
-    joint = topic_weights(model, 1) * project(model, 1)[:, 2]
+    joint = topic_weights(model, 1) * topic_terms(model, 1)[:, 2]
     expected = joint / joint.sum()
     assert [topic.index for topic, _ in found] == np.argsort(-expected)[:2].tolist()
     assert found[0][1] == pytest.approx(expected.max())
@@ -244,7 +262,7 @@ def test_case_matters_only_where_a_term_is_written_like_the_word(model):
         return [(topic.index, share) for topic, share in find_topics(named, words)]
 
     def shares_of(columns):
-        joint = topic_weights(model, 1) * project(model, 1)[:, columns].sum(axis=1)
+        joint = topic_weights(model, 1) * topic_terms(model, 1)[:, columns].sum(axis=1)
         return pytest.approx(np.sort(joint / joint.sum())[::-1])
 
     assert shares("Sun") == shares("sun") == shares("SUN")
