@@ -24,7 +24,7 @@ every part, and `examples/skeletons` has a file to copy for each kind of extensi
 
 from pgbn.engine import register_kernel, register_sampler
 from pgbn.engine.first_layer import FirstLayer
-from pgbn.engine.first_layer.base import read_state
+from pgbn.engine.first_layer.samplers import read_state
 from pgbn.engine.plan import Draw, SlotCounts
 from pgbn.nodes import (
     Edge,

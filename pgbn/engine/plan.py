@@ -59,18 +59,6 @@ class SlotCounts(Task):
     slot: str
 
 
-@dataclass(frozen=True)
-class MadeStep:
-    """The function of a task. ``by_rows``: it can draw a part of the rows by itself, if the step is
-    local along a plate (`Step.local`)."""
-
-    run: Run
-    by_rows: bool
-
-    def __call__(self, key: int) -> None:
-        self.run(key)
-
-
 def _is_linear(program: Program, task: Task) -> bool:
     """Whether a slot is a linear predictor, or a node in one receives quadratic forms."""
     wiring, name = program.wiring, task.node.name
@@ -95,14 +83,15 @@ STAGES: dict[str, Callable[[Program, Task], bool]] = {
     "composed": lambda program, task: True,
 }
 
-Maker = Callable[["Program", Any], Run | None]
-M = TypeVar("M", bound=Maker)
-_makers: dict[tuple[str, type[Task]], list[Maker]] = {}
-_by_rows: set[Maker] = set()
+Maker = Callable[[Program, Any], Run | None]
+M = TypeVar("M", bound=Callable[[Program, Any], Any])  # those of pgbn may return `find_step`s
+_makers: dict[tuple[str, type[Task]], list[Callable[[Program, Any], Any]]] = {}
+_by_rows: set[Callable[[Program, Any], Any]] = set()
 
 
 def maker(stage: str, task: type[Task], by_rows: bool = False) -> Callable[[M], M]:
-    """Register a maker of a stage for one kind of task; ``by_rows`` as in `MadeStep`."""
+    """Register a maker of a stage for one kind of task. ``by_rows``: its steps can draw a part of
+    the rows by themselves, if they are local along a plate (`Step.local`)."""
 
     def register(make: M) -> M:
         _makers.setdefault((stage, task), []).append(make)
@@ -134,20 +123,21 @@ def register_kernel(task: type[Task]) -> Callable[[M], M]:
     return register
 
 
-def find_step(program: Program, task: Task) -> MadeStep:
-    """The step of the first maker that serves a task."""
+def find_step(program: Program, task: Task) -> tuple[Run, bool]:
+    """The step of the first maker that serves a task, and whether it can draw a part of the rows by
+    itself, see `maker`."""
     for stage, is_for in STAGES.items():
         makers = _makers.get((stage, type(task)), ())
         for make in makers if makers and is_for(program, task) else ():
             made = make(program, task)
             if made is not None:
-                return made if isinstance(made, MadeStep) else MadeStep(made, make in _by_rows)
+                return made if isinstance(made, tuple) else (made, make in _by_rows)
     raise AssertionError(f"no maker serves {task}")
 
 
 def make_step(program: Program, task: Task) -> Run:
     """The function for a task, of the first maker that serves it."""
-    return find_step(program, task).run
+    return find_step(program, task)[0]
 
 
 # ---- the composed rules: parameters of a draw ---------------------------------------------------
@@ -274,8 +264,9 @@ def prior_of(program: Program, node: Node) -> Callable[[int], NDArray[Any]]:
 
 
 @maker("composed", Counts)
-def count_step(program: Program, task: Counts) -> MadeStep:
-    """The function that draws the counts that a node passes up, given a key."""
+def count_step(program: Program, task: Counts) -> tuple[Run, bool]:
+    """The function that draws the counts that a node passes up, given a key. It can draw a part of
+    the rows if its parts can."""
     node = task.node
     parts = []
     if isinstance(node, Observed) and find_link(node) is not None:
@@ -289,10 +280,10 @@ def count_step(program: Program, task: Counts) -> MadeStep:
         return parts[0]
 
     def run(key: int) -> None:
-        for index, part in enumerate(parts):
-            part.run(stream_key(key, index))
+        for index, (part, _) in enumerate(parts):
+            part(stream_key(key, index))
 
-    return MadeStep(run, all(part.by_rows for part in parts))
+    return run, all(by_rows for _, by_rows in parts)
 
 
 @maker("composed", SlotCounts, by_rows=True)

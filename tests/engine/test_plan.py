@@ -19,7 +19,7 @@ SERVED = {
     "in turn": (zoo.epm(2), Draw, "phi", "steps.sequential"),
     "completion": (COMPLETED["rates of units"](), Draw, "phi2", "plan.completed_draw"),
     "linear": (log_linear(), Draw, "w", "compile.quadratic"),
-    "first layer": (zoo.pfa(2), Counts, "x", "first_layer.choice"),
+    "first layer": (zoo.pfa(2), Counts, "x", "first_layer.samplers"),
     "fused": (zoo.pfa(2), Draw, "theta1", "steps.gamma_layers"),
     "composed": (zoo.pfa(2), Draw, "c0", "plan"),
 }
@@ -33,7 +33,7 @@ def test_each_stage_serves_its_pattern(stage: str) -> None:
     data = network.generate(seed=1, sizes=sizes)
     for sampler in ("auto", "composed"):
         chain = network.chain({each: data[each] for each in network.observed}, sampler=sampler)
-        run: Any = find_step(chain._program, task(network[name])).run
+        run: Any = find_step(chain._program, task(network[name]))[0]
         made = run if hasattr(run, "__qualname__") else type(run)
         kernel = stage in ("first layer", "fused")
         used = "plan" if kernel and sampler == "composed" else module

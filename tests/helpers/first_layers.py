@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from pgbn import Network
-from pgbn.engine.first_layer.choice import find_patterns, sampler_named
+from pgbn.engine.first_layer.choice import find_patterns, unsupported
+from pgbn.engine.first_layer.samplers import sampler_named
 
 __all__ = ["samplers_of_network"]
 
@@ -18,7 +19,7 @@ def samplers_of_network(network: Network) -> tuple[str, ...]:
         *(
             k.name
             for k in kinds
-            if not any(k.unsupported_reason(network.wiring, p, patterns) for p in patterns)
+            if not unsupported(k, network.wiring, patterns)
             and (k.name != "collapsed" or not {p.loadings for p in patterns} & set(network.given))
         ),
         "composed",

@@ -62,7 +62,7 @@ from pgbn.samplers.random import Stream
 from pgbn.samplers.thinning import scatter_add
 
 if TYPE_CHECKING:
-    from pgbn.engine.first_layer.base import FirstLayer
+    from pgbn.engine.first_layer.samplers import FirstLayer
     from pgbn.engine.shards.driver import ShardDriver
 
 

@@ -18,12 +18,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from inspect import isabstract
-from typing import TypeVar
 
 from pgbn.engine.compile.program import Program
 from pgbn.engine.data.cells import Cells, CoordinateCells
-from pgbn.engine.first_layer.base import FirstLayer
+from pgbn.engine.first_layer.samplers import FirstLayer, automatic, sampler_named, sampler_names
 from pgbn.engine.plan import Counts, Draw, Run, SlotCounts, maker, slot_step
 from pgbn.engine.steps.gamma_layers import draws_as
 from pgbn.errors import NetworkError, StaleReadError, notify
@@ -233,19 +231,18 @@ def plain_pattern(wiring: Wiring) -> Pattern | str:
     return cannot_marginalise(wiring, pattern, patterns) or pattern
 
 
-def without_scores(
-    wiring: Wiring, pattern: Pattern, step: Step, method: str, equation: str, loadings: bool
-) -> Step:
-    """The step of the counts with θ integrated out, and φ too unless ``loadings`` are given.
+def _without_scores(wiring: Wiring, pattern: Pattern, kind: type[FirstLayer], step: Step) -> Step:
+    """The step of the counts with θ integrated out, and φ too if the sampler does that.
 
     Labels of other data that share θ are given, too. They are kept from sweep to sweep, and no step
     integrates them out: they are always current, and no step reads them by name.
     """
     scores, own = wiring.nodes[pattern.scores], (pattern.loadings, pattern.scores)
+    equation = kind.equation
     reads = wiring.reads.of_slot(scores, pattern.slot)
     reads |= {read for read in step.reads if read.name not in own}  # the factors next to φ·θ
     out = {scores.name: frozenset[str]()}
-    if loadings:
+    if "loadings" not in kind.integrates_out:
         reads |= {read for read in step.reads if read.name == pattern.loadings}
     else:
         out[pattern.loadings] = frozenset()
@@ -256,57 +253,8 @@ def without_scores(
         equation += r",\quad P(z=b) \propto b_{vj}(c_j + q_j)/s_j"
     marginalises = {**step.marginalises, **out}
     return replace(
-        step, reads=frozenset(reads), marginalises=marginalises, equation=equation, method=method
+        step, reads=frozenset(reads), marginalises=marginalises, equation=equation, method=kind.name
     )
-
-
-# ---- the samplers by name -----------------------------------------------------------------------
-#
-# A sampler is one class (a `FirstLayer`) and one kernel, in this package or in another:
-#
-#     @pgbn.extend.register_sampler
-#     class Mine(FirstLayer):
-#         name = "mine"
-
-
-Kind = TypeVar("Kind", bound=type[FirstLayer])
-
-_kinds: dict[str, type[FirstLayer]] = {}
-
-
-def register_sampler(kind: Kind) -> Kind:
-    """Register a sampler of the first layer under its ``name``, for ``sampler=`` of chains."""
-    if not (isinstance(kind, type) and issubclass(kind, FirstLayer)) or isabstract(kind):
-        raise NetworkError(
-            f"register_sampler({kind!r}): give a class derived from "
-            "pgbn.engine.first_layer.FirstLayer that has all its methods"
-        )
-    known = _kinds.get(kind.name)
-    if known is not None and known.__qualname__ != kind.__qualname__:
-        raise NetworkError(
-            f"register_sampler: {kind.name!r} is {known.__name__}; give another name"
-        )
-    if kind.name in ("", "auto", "composed"):
-        raise NetworkError(f"{kind.__name__}.name={kind.name!r}: give the sampler another name")
-    _kinds[kind.name] = kind
-    return kind
-
-
-def sampler_names() -> tuple[str, ...]:
-    """The names of all samplers."""
-    return tuple(_kinds)
-
-
-def sampler_named(name: str) -> type[FirstLayer]:
-    """The sampler of a name."""
-    if name not in _kinds:
-        raise NetworkError(f"sampler={name!r}: must be one of {', '.join(_kinds)}")
-    return _kinds[name]
-
-
-def automatic() -> list[type[FirstLayer]]:
-    """Those that "auto" may take, the one that mixes best first."""
-    return [kind for kind in _kinds.values() if kind.is_automatic]
 
 
 # ---- the choice ---------------------------------------------------------------------------------
@@ -337,15 +285,24 @@ def _revised(
     kind: type[FirstLayer], patterns: Sequence[Pattern], wiring: Wiring, step: Step
 ) -> Step:
     """The counts of the data as a sampler draws them; other steps are unchanged."""
-    for pattern in patterns:
+    for pattern in patterns if kind.integrates_out else ():
         if step.upward and step.node == pattern.observed:
-            return kind.revise(wiring, pattern, step)
+            return _without_scores(wiring, pattern, kind, step)
     return step
 
 
 def unsupported(kind: type[FirstLayer], wiring: Wiring, patterns: Sequence[Pattern]) -> str:
     """Why a sampler does not serve all first layers of a network; "" if it does."""
-    return next(filter(None, (kind.unsupported_reason(wiring, p, patterns) for p in patterns)), "")
+    for pattern in patterns if kind.integrates_out else ():
+        loadings = wiring.nodes[pattern.loadings]
+        # given topics are not integrated out: the schedule says so
+        free = "loadings" in kind.integrates_out and loadings.name not in wiring.given
+        if free and pattern.topic in wiring.exposures.slot_dims(loadings, "concentration"):
+            return f"the concentration of {loadings.name} varies over {pattern.topic}"
+        reason = cannot_marginalise(wiring, pattern, patterns)
+        if reason:
+            return reason
+    return ""
 
 
 def candidates(
@@ -437,7 +394,8 @@ def _why_not(kind: type[FirstLayer], program: Program, patterns: Sequence[Patter
     reasons = [unsupported(kind, program.wiring, patterns)]
     for pattern in patterns:
         cells, topics = program.cells[pattern.observed], program.shape[pattern.loadings][-1]
-        reasons.append(kind.why_not_data(cells.missing is not None))
+        if cells.missing is not None and not kind.serves_missing:
+            reasons.append("some cells are missing")
         reasons.append(_too_many(cells, topics))
         reasons.append(_why_not_shared(program, pattern, cells))
     return next(filter(None, reasons), "")
@@ -488,21 +446,10 @@ def samplers_of(program: Program, sampler: str) -> dict[str, FirstLayer]:
 # ---- the steps that a sampler takes over: its counts, the tables of φ, and the draw of φ --------
 
 
-@dataclass(frozen=True)
-class FirstCounts:
-    """A step of the sampler, which can draw the tables of the next steps along with it."""
-
-    sampler: FirstLayer
-
-    def __call__(self, key: int) -> None:
-        self.sampler.step(key)
-
-
 @maker("first layer", Counts, by_rows=True)
 def first_counts(program: Program, task: Counts) -> Run | None:
     """The counts of the data."""
-    sampler = program.first_layers.get(task.node.name)
-    return None if sampler is None else FirstCounts(sampler)
+    return program.first_layers.get(task.node.name)
 
 
 def _sampler_of(program: Program, loadings: str) -> FirstLayer | None:

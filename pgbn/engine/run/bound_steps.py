@@ -16,8 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pgbn.engine.compile.program import Program
-from pgbn.engine.first_layer.base import FirstLayer
-from pgbn.engine.first_layer.choice import FirstCounts
+from pgbn.engine.first_layer.samplers import FirstLayer
 from pgbn.engine.plan import Counts, Draw, Run, find_step
 from pgbn.engine.run.generate import to_axes
 from pgbn.engine.steps.gamma_layers import LayerTables
@@ -80,9 +79,9 @@ def arrange(
         again = f" {times[step.name]}" if times[step.name] > 1 else ""
         base = stream_key(seed, number, word_of(step.name + again))
         node = program.network.nodes[step.node]
-        made = find_step(program, Counts(node) if step.upward else Draw(node))
-        remote = program.shards is not None and made.by_rows and program.shards.takes(step)
-        run = RemoteRun(program.shards, base) if program.shards and remote else made.run
+        run, by_rows = find_step(program, Counts(node) if step.upward else Draw(node))
+        if program.shards is not None and by_rows and program.shards.takes(step):
+            run = RemoteRun(program.shards, base)
         steps.append(BoundStep(step, base, run))
     later = {bound.step.node: bound for bound in steps if bound.step.on_demand}
     return [bound for bound in steps if not bound.step.on_demand], later
@@ -100,8 +99,8 @@ def joined(steps: list[BoundStep]) -> list[Callable[[int], None]]:
             while waiting and isinstance(waiting[0].run, RemoteRun):
                 bases.append(waiting.popleft().base)
             out.append(partial(_run_remote, bound.run.shards, bases))
-        elif isinstance(bound.run, FirstCounts):
-            sampler, tables = bound.run.sampler, []
+        elif isinstance(bound.run, FirstLayer):
+            sampler, tables = bound.run, []
             while waiting and isinstance(p := waiting[0].run, LayerTables) and sampler.joins(p):
                 tables.append((p, waiting.popleft().base))
             out.append(PipelinedStep(sampler, bound.base, tuple(tables)))

@@ -24,8 +24,8 @@ from pgbn.engine.data.reading import (
     read_corpora,
     read_data,
 )
-from pgbn.engine.first_layer.base import FirstLayer
 from pgbn.engine.first_layer.choice import choose, samplers_of
+from pgbn.engine.first_layer.samplers import FirstLayer
 from pgbn.engine.run.bound_steps import TraceEvent, arrange, begin_counts, joined, trace_turns
 from pgbn.engine.run.generate import (
     Given,

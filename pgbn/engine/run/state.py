@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from pgbn.checks import numbers
 from pgbn.engine.compile.program import Program
-from pgbn.engine.first_layer.base import FirstLayer
+from pgbn.engine.first_layer.samplers import FirstLayer
 from pgbn.engine.run.generate import to_axes
 from pgbn.errors import DataError, did_you_mean
 from pgbn.network.terms import PREVIOUS

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 from pgbn.engine.compile.program import Program
 from pgbn.engine.data.reading import StoredCells
-from pgbn.engine.first_layer.base import FirstLayer
+from pgbn.engine.first_layer.samplers import FirstLayer, FixedTopics
 from pgbn.engine.run.state import as_stored, sampler_path, state_places
 from pgbn.engine.shards import worker
 from pgbn.engine.shards.worker import (
@@ -93,7 +93,7 @@ class RemoteLayer(FirstLayer):
     """The driver's half of a sampler of the first layer: ``own`` draws φ from the counts of all
     workers, and they get it as it was drawn. The steps of the data are theirs."""
 
-    def __init__(self, own: FirstLayer, shards: ShardDriver) -> None:
+    def __init__(self, own: FixedTopics, shards: ShardDriver) -> None:
         self.own, self.shards, self.name = own, shards, own.name  # type: ignore[misc]
         self.program, self.pattern, self.observed = own.program, own.pattern, own.observed
         self.is_given, self.begun = own.is_given, False
@@ -119,7 +119,7 @@ class RemoteLayer(FirstLayer):
 
     def take_counts(self, parts: Sequence[Any]) -> None:
         """The counts of φ, from those of all workers."""
-        topics = self.own.fixed_topics
+        topics = self.own
         topics.n[...] = 0
         for part in parts:
             if isinstance(part, np.ndarray):
@@ -194,7 +194,7 @@ class ShardDriver:
             table = RemoteTable(partial(self._fetch, name), getattr(program, name))
             self.tables[name] = table
             setattr(program, name, table)
-        self.fresh_loadings: dict[str, FirstLayer] = {}  # whose φ the workers do not have yet
+        self.fresh_loadings: dict[str, FixedTopics] = {}  # whose φ the workers do not have yet
         self._first: list[list[Message]] = []  # the first messages of each worker
         self._pushed: dict[frozenset[Place], Any] = {}  # handles of arrays that all workers have
         self._sweeps = 0  # since the last commit
@@ -213,7 +213,7 @@ class ShardDriver:
                     f"sampler={sampler.name!r} draws rows together that share "
                     f"{sampler.pattern.scores}, {spread}; use sampler='general'"
                 )
-            if not sampler.by_rows:
+            if not isinstance(sampler, FixedTopics):
                 raise NetworkError(
                     f"sampler={sampler.name!r} draws over all rows in turn, {spread}; use "
                     "sampler='partial'"
@@ -337,7 +337,7 @@ class ShardDriver:
                 elif name in ("values", "drawn") and not self._is_with_sampler(place):
                     shared[place] = table[key]
         for observed, sampler in self.fresh_loadings.items():
-            shared[LOADINGS, observed] = tuple(sampler.fixed_topics.loadings)
+            shared[LOADINGS, observed] = tuple(sampler.loadings)
         return shared, own
 
     def _is_with_sampler(self, place: Place) -> bool:
@@ -420,8 +420,8 @@ class ShardDriver:
             for path, (table, key) in places.items()
             if path not in away
         }
-        for observed, sampler in program.first_layers.items():
-            shared = sampler.shared_state() if observed in self.cells else sampler.state()
+        for sampler in program.first_layers.values():
+            shared = sampler.shared_state() if isinstance(sampler, RemoteLayer) else sampler.state()
             here |= {sampler_path(program, sampler, n): compact(a) for n, a in shared.items()}
         rows = {path: places[path] for path in away}
         return InParts(here, away, partial(self._write, Shard.write_state, rows), whole)

@@ -21,8 +21,8 @@ from pgbn.engine.compile.products import PartSizes
 from pgbn.engine.compile.program import Program
 from pgbn.engine.data.cells import Cells, CoordinateCells
 from pgbn.engine.data.reading import StoredCells
-from pgbn.engine.first_layer.base import FirstLayer
-from pgbn.engine.first_layer.choice import FirstCounts, samplers_of
+from pgbn.engine.first_layer.choice import samplers_of
+from pgbn.engine.first_layer.samplers import FixedTopics
 from pgbn.engine.run.bound_steps import BoundStep, arrange
 from pgbn.engine.run.state import as_stored, sampler_path
 from pgbn.network.network import Network
@@ -84,10 +84,11 @@ class Shard:
         self.steps: dict[int, BoundStep] = {}  # by their bases
 
     @property
-    def samplers(self) -> list[FirstLayer]:
-        """The samplers of data that have the plate."""
+    def samplers(self) -> dict[str, FixedTopics]:
+        """The samplers of data that have the plate, by the names of the data."""
         program, plate = self.program, self.spec.plate
-        return [s for name, s in program.first_layers.items() if plate in program.storage[name]]
+        return {name: sampler for name, sampler in program.first_layers.items()
+                if plate in program.storage[name] and isinstance(sampler, FixedTopics)}  # fmt: skip
 
     def follow(self, schedule: Iterable[Step]) -> None:
         """Take the steps of a schedule from now on."""
@@ -110,7 +111,7 @@ class Shard:
         other arrays are copied, since kernels are compiled for writable arrays."""
         for (table, key), array in arrays.items():
             if table == LOADINGS:
-                self.program.first_layers[key].fixed_topics.hand_over(Loadings(*array))
+                self.samplers[key].hand_over(Loadings(*array))
             else:
                 getattr(self.program, table)[key] = np.array(array)
 
@@ -148,8 +149,8 @@ class Shard:
             bound = self.steps[base]
             bound.run(key)
             nodes.add(bound.step.node)
-            if isinstance(bound.run, FirstCounts):
-                topics |= _topics(bound.run.sampler)
+            if isinstance(bound.run, FixedTopics):
+                topics |= _topics(bound.run)
         return nodes, topics
 
     def start(self, observed: str, key: int) -> Worked:
@@ -162,7 +163,7 @@ class Shard:
         """Continue from a `row_state` and, after it, what all workers share."""
         self.put({place: array for place, array in rows.items() if place[0] != SAMPLER})
         topics: dict[str, NDArray[Any]] = {}
-        for sampler in self.samplers:
+        for sampler in self.samplers.values():
             state = {key[1]: array for (table, key), array in rows.items()
                      if table == SAMPLER and key[0] == sampler.observed}  # fmt: skip
             if state:
@@ -181,11 +182,11 @@ class Shard:
     def row_state(self) -> dict[Place, NDArray[Any]]:
         """All arrays that have rows, from which `restore` continues. Counts that a sampler of the
         first layer computes from its own state are not among them."""
-        made = {(s.observed, node) for s in self.samplers
+        made = {(s.observed, node) for s in self.samplers.values()
                 for node in (s.pattern.loadings, s.pattern.scores)}  # fmt: skip
         out = {place: self.read(place) for place, has_rows in self.places()
                if has_rows and place[1] not in made}  # fmt: skip
-        for sampler in self.samplers:
+        for sampler in self.samplers.values():
             if sampler.observed in self.begun:
                 own = sampler.row_state().items()
                 out |= {(SAMPLER, (sampler.observed, name)): array for name, array in own}
@@ -193,7 +194,7 @@ class Shard:
 
     def sampler_rows(self, observed: str) -> dict[str, NDArray[Any]]:
         """The rows of the state of a sampler of the first layer."""
-        return self.program.first_layers[observed].row_state()
+        return self.samplers[observed].row_state()
 
     def write_state(
         self, probe: Path, stem: str, places: Mapping[str, Place]
@@ -202,7 +203,7 @@ class Shard:
         paths, and those of samplers of the first layer."""
         arrays = {path: compact(as_stored(place[0], self.read(place)))
                   for path, place in places.items()}  # fmt: skip
-        for sampler in self.samplers:
+        for sampler in self.samplers.values():
             for name, array in sampler.row_state().items():
                 arrays[sampler_path(self.program, sampler, name)] = compact(array)
         return write_part(probe, stem, self.rows, arrays)
@@ -241,8 +242,8 @@ def can_read(state: WorkerState, parts: Sequence[StoredCells]) -> bool:
     return all(part.can_be_read() for part in parts)
 
 
-def _topics(sampler: FirstLayer) -> dict[str, NDArray[Any]]:
-    return {} if sampler.is_given else {sampler.observed: sampler.fixed_topics.n}
+def _topics(sampler: FixedTopics) -> dict[str, NDArray[Any]]:
+    return {} if sampler.is_given else {sampler.observed: sampler.n}
 
 
 def _sparse(counts: NDArray[Any]) -> Any:

@@ -10,8 +10,8 @@ import pytest
 
 import pgbn
 from pgbn import Categories, Dirichlet, Gamma, Network, Poisson
-from pgbn.engine.first_layer.base import read_state
 from pgbn.engine.first_layer.choice import find_patterns
+from pgbn.engine.first_layer.samplers import read_state
 from pgbn.errors import DataError
 from tests.engine.shards.test_driver import assert_same, everything
 from tests.same_bits.networks import topical

@@ -35,7 +35,7 @@ def test_many_tokens_are_counted_without_an_order(monkeypatch: pytest.MonkeyPatc
     X = np.random.default_rng(3).poisson(0.5, (60, 20))
     found = []
     for many in (10**7, 1):
-        monkeypatch.setattr("pgbn.engine.first_layer.collapsed._MANY", many)
+        monkeypatch.setattr("pgbn.engine.first_layer.samplers._MANY", many)
         chain = pg.zoo.pgbn([8, 4]).chain({"x": X}, sampler="partial", threads=2).sweep(3)
         found.append((chain.counts["phi1"], "order" in vars(chain._first_layer.tokens)))
     np.testing.assert_array_equal(found[0][0], found[1][0])

@@ -36,7 +36,7 @@ def test_many_tokens_of_a_word_have_the_joint_law(is_shared: bool) -> None:
     theta = pgbn.Gamma("theta", shape, 0.2, dims=("doc", "topic"))
     net = pgbn.Network(pgbn.Poisson("x", theta @ phi, dims=("doc", "term")), sizes={"topic": 24})
     chain = net.chain({"x": np.full((3, 3), 15)}, sampler="partial", threads=1).sweep(2)
-    loadings = chain._first_layer.fixed_topics.loadings
+    loadings = chain._first_layer.loadings
     assert bool(loadings.high.any()) != is_shared
     assert bool(loadings.topic.size) != is_shared
     sizes = {"doc": 3, "term": 3}
