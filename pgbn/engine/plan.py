@@ -41,7 +41,21 @@ class Task:
 
 
 class Draw(Task):
-    """Draw the value of a latent node, given the evidence that it receives."""
+    """The task of drawing a latent node, given the evidence that it receives.
+
+    Parameters
+    ----------
+    node : Node
+        The node that is drawn.
+
+    Examples
+    --------
+    A maker of a kernel reads the node of its task:
+
+    >>> from pgbn import extend
+    >>> extend.Draw(pgbn.Gamma("theta", 1, 1)).node.name
+    'theta'
+    """
 
 
 class Counts(Task):
@@ -54,7 +68,22 @@ class DataCounts(Task):
 
 @dataclass(frozen=True)
 class SlotCounts(Task):
-    """Draw the counts that a node passes to one ``slot``, and share them out."""
+    """The task of drawing the counts that a node passes to a slot, and of sharing them out.
+
+    Parameters
+    ----------
+    node : Node
+        The node that passes counts.
+    slot : str
+        The slot that receives them.
+
+    Examples
+    --------
+    >>> from pgbn import extend
+    >>> task = extend.SlotCounts(pgbn.Gamma("theta", 1, 1), "shape")
+    >>> task.node.name, task.slot
+    ('theta', 'shape')
+    """
 
     slot: str
 
@@ -103,11 +132,37 @@ def maker(stage: str, task: type[Task], by_rows: bool = False) -> Callable[[M], 
 
 
 def register_kernel(task: type[Task]) -> Callable[[M], M]:
-    """Register a fused kernel: decorates ``make(program, task)``, which returns a function of a
-    key, or None if the kernel does not fit. It is tried before those of pgbn.
+    """Register a fused kernel, which is tried before those of pgbn.
 
-    ``task`` is `Draw` or `SlotCounts`. The function must draw from the same law as the rules that
-    it replaces. ``network.chain(..., sampler="composed")`` uses these rules, for comparison.
+    It decorates ``make(program, task)``. This returns the step, a function of a key, or None if
+    the kernel does not fit. The step must draw from the same law as the rules that it replaces:
+    ``sampler="composed"`` uses these rules, for comparison.
+
+    Parameters
+    ----------
+    task : type
+        `Draw` or `SlotCounts`: the kind of task that the kernel serves.
+
+    Returns
+    -------
+    callable
+        A decorator.
+
+    Examples
+    --------
+    This step draws nothing but ones. It shows what a maker does; a kernel draws from the law.
+
+    >>> from pgbn import extend
+    >>> @extend.register_kernel(extend.Draw)
+    ... def ones(program, task):
+    ...     name = task.node.name
+    ...     def run(key):
+    ...         program.values[name] = np.ones(program.shape[name])
+    ...     return run if name == "always_one" else None
+    >>> node = pgbn.Gamma("always_one", 1, 1, dims="i")
+    >>> chain = pgbn.Network(pgbn.Poisson("x", node, dims="i")).chain({"x": [3, 8]})
+    >>> chain.sweep().values["always_one"]
+    array([1., 1.])
     """
 
     if task not in (Draw, SlotCounts):

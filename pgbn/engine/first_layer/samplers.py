@@ -269,18 +269,17 @@ class FirstLayer(ABC):
 
     Examples
     --------
-    A sampler that fixes θ at its mean draws too little. It is called by its name:
+    The declarations of a sampler that integrates θ out and needs a label for each token:
 
-    >>> import numpy as np
-    >>> import pgbn
-    >>> from pgbn.engine.first_layer import Blocked
-    >>> class Mine(Blocked):
+    >>> from pgbn import extend
+    >>> class Mine(extend.FirstLayer):
     ...     name = "mine"
-    >>> Mine is pgbn.engine.first_layer.register_sampler(Mine)
-    True
-    >>> X = np.array([[2, 0, 1], [0, 3, 1]])
-    >>> pgbn.zoo.pfa(2).chain({"x": X}, sampler="mine").sweep().sampler
-    'mine'
+    ...     integrates_out = ("scores",)
+    ...     equation = r"P(z=k) \\propto \\phi_{vk}(m^{-}_{jk} + a_{jk})"
+    ...     serves_missing = False
+    ...     token_bytes = 20
+    >>> sorted(Mine.__abstractmethods__)
+    ['draw_loadings', 'restore', 'show', 'start', 'state', 'step']
     """
 
     name: ClassVar[str] = ""
@@ -464,11 +463,39 @@ _kinds: dict[str, type[FirstLayer]] = {}
 
 
 def register_sampler(kind: Kind) -> Kind:
-    """Register a sampler of the first layer under its ``name``, for ``sampler=`` of chains."""
+    """Register a sampler of the first layer under its ``name``, for ``sampler=`` of chains.
+
+    Parameters
+    ----------
+    kind : type
+        A class derived from `FirstLayer` that has all its methods.
+
+    Returns
+    -------
+    type
+        The class, so that this is a decorator.
+
+    Raises
+    ------
+    NetworkError
+        If the class is not complete, or another sampler has its name.
+
+    Examples
+    --------
+    A class that lacks methods is rejected:
+
+    >>> from pgbn import extend
+    >>> @extend.register_sampler
+    ... class Mine(extend.FirstLayer):
+    ...     name = "mine"
+    Traceback (most recent call last):
+        ...
+    pgbn.errors.NetworkError: register_sampler(...): give a class derived from ...
+    """
     if not (isinstance(kind, type) and issubclass(kind, FirstLayer)) or isabstract(kind):
         raise NetworkError(
             f"register_sampler({kind!r}): give a class derived from "
-            "pgbn.engine.first_layer.FirstLayer that has all its methods"
+            "pgbn.extend.FirstLayer that has all its methods"
         )
     known = _kinds.get(kind.name)
     if known is not None and known.__qualname__ != kind.__qualname__:
