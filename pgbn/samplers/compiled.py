@@ -29,9 +29,9 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from pgbn.errors import PgbnError, notify
+from pgbn.errors import notify
 from pgbn.samplers.from_numba import (
-    IS_INSTALLED,
+    COMPILES,
     intrinsic,
     numba,
     typeof_impl,
@@ -49,7 +49,7 @@ def njit(**options: Any) -> Callable[[Callable[..., Any]], Any]:
     A division by 0 is that of numpy unless ``error_model`` says otherwise. All kernels have the
     same, or numba would compile its own functions (`np.empty`, `min`) for each kind of them.
     """
-    if not IS_INSTALLED:
+    if not COMPILES:
         return without_compiler
     return lambda function: Kernel(function, {"error_model": "numpy", **options})
 
@@ -113,23 +113,12 @@ def way() -> _Way:
     if tried is not None:
         return tried
     if not _chosen:
-        _check_switched_on()
         found, error = _first_that_works()
         if not _chosen:
             _chosen.append(found)
             if error is not None:
                 _say_plain(found, error)
     return _chosen[0]
-
-
-def _check_switched_on() -> None:
-    """Raise an error if numba is off: kernels use instructions that Python does not have."""
-    function: Any = _check_switched_on
-    if numba.njit(function) is function:
-        raise PgbnError(
-            "numba is switched off (NUMBA_DISABLE_JIT), but pgbn draws with functions that numba "
-            "compiles: unset NUMBA_DISABLE_JIT, or choose engine='reference' where it is offered"
-        )
 
 
 def _first_that_works() -> tuple[_Way, Exception | None]:

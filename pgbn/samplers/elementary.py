@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pgbn.samplers.compiled import njit
-from pgbn.samplers.from_numba import IS_INSTALLED, intrinsic, ir, types
+from pgbn.samplers.from_numba import COMPILES, intrinsic, ir, types
 
 LN_2 = 0.6931471805599453
 _LN_2_HIGH = 0.6931471803691238  # the first 32 bits of ln 2: times an exponent it is exact
@@ -214,7 +214,7 @@ def _is_formula(x: Any) -> bool:
 
 
 def _each(kernel: Callable[..., None], function: np.ufunc, x: Any) -> Any:
-    if _is_formula(x) or not IS_INSTALLED:
+    if _is_formula(x) or not COMPILES:
         return function(x)
     numbers = np.asarray(x, np.float64, order="C")
     out = np.empty(numbers.shape)

@@ -1,7 +1,9 @@
-"""The parts of numba and llvmlite that kernels use, or stand-ins if these are not installed.
+"""The parts of numba and llvmlite that kernels use, or stand-ins if nothing can be compiled.
 
-All modules can then be imported, so that networks can be declared, explained and sampled with
-``engine="reference"``. Only a kernel that is called needs the compiler, and says so.
+That is so if they are not installed, or if ``NUMBA_DISABLE_JIT=1`` switches numba off: kernels use
+instructions of the processor that Python does not have. All modules can still be imported, so that
+networks can be declared, explained and sampled with ``engine="reference"``. Only a kernel that is
+called needs the compiler, and says so.
 """
 
 # ruff: noqa: F401
@@ -13,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from pgbn.errors import PgbnError
 
 __all__ = [
-    "IS_INSTALLED", "binding", "carray", "cfunc", "errors", "intrinsic", "ir", "is_jitted",
+    "COMPILES", "binding", "carray", "cfunc", "errors", "intrinsic", "ir", "is_jitted",
     "models", "numba", "overload", "register_model", "typeof_impl", "types", "without_compiler",
 ]  # fmt: skip
 
@@ -35,11 +37,12 @@ try:
     import llvmlite
     import numba
 
-    IS_INSTALLED = True
+    COMPILES = not numba.config.DISABLE_JIT  # type: ignore[attr-defined]
+    _REASON = "which NUMBA_DISABLE_JIT switches off: unset it"
 except ImportError:
-    IS_INSTALLED = False
+    COMPILES, _REASON = False, "which is not installed: pip install numba"
 
-if TYPE_CHECKING or IS_INSTALLED:
+if TYPE_CHECKING or COMPILES:
     from llvmlite import binding, ir
     from numba import carray, cfunc, errors, types  # type: ignore[attr-defined]
     from numba.extending import intrinsic, is_jitted, models, overload, register_model, typeof_impl
@@ -54,8 +57,8 @@ def without_compiler(function: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(function)
     def kernel(*arguments: Any) -> Any:
         raise PgbnError(
-            "this needs numba, which is not installed: pip install numba, or sample small data "
-            "with net.sample(..., engine='reference')"
+            f"this needs numba, {_REASON}, or sample small data with net.sample(..., "
+            "engine='reference')"
         )
 
     return kernel

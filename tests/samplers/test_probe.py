@@ -132,12 +132,6 @@ def test_a_wrong_result_or_no_module(
     assert reason in said
 
 
-def test_numba_switched_off() -> None:
-    """One error, with the remedy, before anything is drawn."""
-    with pytest.raises(AssertionError, match="unset NUMBA_DISABLE_JIT"):
-        sample(NUMBA_DISABLE_JIT="1")
-
-
 REACHED = """
 import sys
 reached = set()
