@@ -54,8 +54,35 @@ def reserve(file: int, size: int) -> None:
 
 
 class Disk(Executor):
-    """Rows in files of ``folder``, of which at most ``memory`` (bytes, or "2GB") is resident.
-    Arrays without rows, such as the topics, need memory in addition. ``threads`` as elsewhere."""
+    """Rows in files, of which a part is in memory at a time: for data larger than memory.
+
+    Arrays without rows, such as the topics, need memory in addition. The files have no names, and
+    end with the process.
+
+    Parameters
+    ----------
+    folder : str or Path
+        Where the files are made; on a fast local disk, if possible.
+    memory : int or str, default "2GB"
+        How much of the files may be in memory, in bytes or with a unit. At least 1 MB.
+    threads : int, optional
+        The number of threads. The default is ``PGBN_THREADS``, or one for each core.
+
+    Raises
+    ------
+    DataError
+        If the folder cannot be made, or if the memory is too small for one row of the data.
+
+    Examples
+    --------
+    >>> import tempfile, numpy as np, pgbn
+    >>> net, x = pgbn.zoo.pfa(2), np.array([[3, 0, 1], [0, 2, 2]])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     disk = pgbn.Disk(folder, memory="100MB", threads=1)
+    ...     draws = net.sample({"x": x}, burn_in=1, draws=1, executor=disk)
+    >>> draws["theta1"].shape
+    (1, 1, 2, 2)
+    """
 
     memory: int
 
@@ -86,12 +113,11 @@ class Disk(Executor):
         return self._threads
 
     @property
-    def mapped(self) -> int:
+    def _mapped(self) -> int:
         """The bytes of all arrays that are files now."""
         return sum(len(part) for part in self._maps)
 
     def zeros(self, shape: tuple[int, ...], dtype: Any) -> NDArray[Any]:
-        """An array for rows: a file of zeros or, if it is small, in memory."""
         kind = np.dtype(dtype)
         size = prod(shape) * kind.itemsize
         if size < min(_SMALL, self.memory // _PART):
@@ -113,7 +139,7 @@ class Disk(Executor):
         return self.zeros(shape, dtype)
 
     def release(self) -> None:
-        """Release all pages; the system keeps written data, and writes them to disk."""
+        # The system keeps what was written in these pages, and writes it to disk.
         try:
             for pages in list(self._maps):
                 pages.madvise(mmap.MADV_DONTNEED)
@@ -125,9 +151,8 @@ class Disk(Executor):
             ) from error
 
     def cut(self, rows: int, *values: Any) -> Edges:
-        """``range(rows)`` cut where the files behind ``values``, arrays and tuples of arrays, fit
-        into half of the memory, as many blocks at a time as there are workers. Rows are equal
-        parts of a file, unless one of the arrays says where each row begins."""
+        # As many blocks at a time as there are workers fit into half of the memory. Rows are equal
+        # parts of a file, unless one of the arrays says where each row begins.
         return self._cut(rows, values, self.workers)
 
     shares = cut
@@ -172,8 +197,7 @@ class Disk(Executor):
         return results
 
     def pipeline(self, before: Work, middle: Work, after: Work, number: int) -> None:
-        """Some at a time, or prepared blocks would be in memory long before their turn."""
-
+        # Some at a time, or prepared blocks would be in memory long before their turn.
         def later(work: Work, first: int) -> Work:
             return lambda i: work(first + i)
 

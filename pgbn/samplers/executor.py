@@ -43,11 +43,32 @@ Work = Callable[[int], Any]  # on one of several blocks
 
 
 class Executor(ABC):
-    """Where the work of a step is done; ``workers`` do it at a time.
+    """Where the work of a step is done: on threads, block by block on disk, or by other processes.
 
-    Three groups of members have defaults that serve rows in the memory of one process. They define
-    where arrays of rows are kept (`Disk` overrides them), which streams rows have (`ShardRows` and
-    `ContentKeyed` do), and workers with a memory of their own (`Ray` has them).
+    A subclass writes ``workers`` and `calls`. All other members have defaults, which serve rows in
+    the memory of one process. `Disk` overrides where arrays of rows are kept, and `Ray` has workers
+    with a memory of their own.
+
+    Attributes
+    ----------
+    workers : int
+        How many calls are made at the same time.
+    memory : int or None
+        How many bytes of rows may be in memory; None if all of them are.
+    spreads_rows : bool
+        Whether `worker_pool` gives workers that keep the rows.
+
+    Examples
+    --------
+    >>> import numpy as np, pgbn
+    >>> class Backwards(pgbn.extend.Executor):
+    ...     workers = 1
+    ...     def calls(self, calls):
+    ...         return [call() for call in reversed(calls)][::-1]
+    >>> net, x = pgbn.zoo.pfa(2), np.array([[3, 0, 1], [0, 2, 2]])
+    >>> draws = net.sample({"x": x}, burn_in=1, draws=1, executor=Backwards())
+    >>> bool((draws["r"] == net.sample({"x": x}, burn_in=1, draws=1, threads=2)["r"]).all())
+    True
     """
 
     workers: int
@@ -56,11 +77,50 @@ class Executor(ABC):
 
     @abstractmethod
     def calls(self, calls: Sequence[Callable[[], Any]]) -> list[Any]:
-        """The results of independent calls, in their order."""
+        """The results of independent calls, in their order.
+
+        Parameters
+        ----------
+        calls : sequence of callable
+            Functions without arguments. They may be called in any order, and at the same time.
+
+        Returns
+        -------
+        list
+            The result of each call.
+
+        Examples
+        --------
+        >>> import pgbn
+        >>> pgbn.Threads(2).calls([lambda: "a", lambda: "b"])
+        ['a', 'b']
+        """
 
     def rows(self, kernel: Callable[..., Any], rows: int, key: int, *args: Any) -> None:
-        """Call ``kernel(np.uint64(key), start, stop, *args)`` on blocks that cover
-        ``range(rows)``."""
+        """Call a kernel on blocks that cover all rows.
+
+        Parameters
+        ----------
+        kernel : callable
+            A function of ``(np.uint64(key), start, stop, *args)``, which works on the rows from
+            ``start`` to ``stop`` alone.
+        rows : int
+            The number of rows.
+        key : int
+            The key of the draw.
+        *args
+            Further arguments of the kernel.
+
+        Examples
+        --------
+        >>> import numpy as np, pgbn
+        >>> out = np.zeros(4)
+        >>> def fill(key, start, stop, out):
+        ...     out[start:stop] = key
+        >>> pgbn.Threads(2).rows(fill, 4, 7, out)
+        >>> out
+        array([7., 7., 7., 7.])
+        """
         word = np.uint64(key)
         if self.workers <= 1 or rows <= 1:
             kernel(word, 0, rows, *args)
@@ -69,8 +129,23 @@ class Executor(ABC):
         self.calls([partial(kernel, word, start, stop, *args) for start, stop in ranges])
 
     def pipeline(self, before: Work, middle: Work, after: Work, number: int) -> None:
-        """``before(i)``, then ``middle(i)``, then ``after(i)`` for i < number, the middle ones in
-        order: the others may be done at the same time as the middle ones."""
+        """Call ``before(i)``, then ``middle(i)``, then ``after(i)`` for each i < number.
+
+        Parameters
+        ----------
+        before, middle, after : callable
+            Functions of i. The middle ones are called in order; the others may be called while a
+            middle one of another i runs.
+        number : int
+            How many there are.
+
+        Examples
+        --------
+        >>> import pgbn
+        >>> pgbn.Threads(1).pipeline(lambda i: None, print, lambda i: None, 2)
+        0
+        1
+        """
         for i in range(number):
             before(i)
             middle(i)
@@ -78,7 +153,7 @@ class Executor(ABC):
 
     # ---- where arrays of rows are kept ------------------------------------------------
 
-    memory: int | None = None  # bytes of rows that may be in memory; None: all of them are
+    memory: int | None = None
 
     @property
     def local(self) -> Executor:
@@ -86,44 +161,139 @@ class Executor(ABC):
         return self
 
     def zeros(self, shape: tuple[int, ...], dtype: Any) -> NDArray[Any]:
-        """Zeros for rows, in the memory of the executor."""
+        """Zeros for rows, in the memory of the executor.
+
+        Parameters
+        ----------
+        shape : tuple of int
+            The shape.
+        dtype : dtype
+            The kind of numbers.
+
+        Returns
+        -------
+        ndarray
+            The array.
+
+        Examples
+        --------
+        >>> import pgbn
+        >>> pgbn.Threads(1).zeros((2,), int)
+        array([0, 0])
+        """
         return np.zeros(shape, dtype)
 
     def empty(self, shape: tuple[int, ...], dtype: Any) -> NDArray[Any]:
-        """The same with anything in it."""
+        """An array as `zeros` makes it, with anything in it.
+
+        Parameters
+        ----------
+        shape : tuple of int
+            The shape.
+        dtype : dtype
+            The kind of numbers.
+
+        Returns
+        -------
+        ndarray
+            The array.
+
+        Examples
+        --------
+        >>> import pgbn
+        >>> pgbn.Threads(1).empty((2, 3), int).shape
+        (2, 3)
+        """
         return np.empty(shape, dtype)
 
     def cut(self, rows: int, *arrays: Any) -> Edges:
-        """``range(rows)`` in ranges, one for each worker, or more if the rows of ``arrays`` (or of
-        tuples of them) must not be in memory all at once."""
+        """``range(rows)`` in ranges, one for each worker.
+
+        There are more ranges if the rows of the arrays must not be in memory all at once.
+
+        Parameters
+        ----------
+        rows : int
+            The number of rows.
+        *arrays : ndarray or tuple of ndarray
+            The arrays that are read and written together.
+
+        Returns
+        -------
+        list of (int, int)
+            The first row of each range, and the one after its last.
+
+        Examples
+        --------
+        >>> import pgbn
+        >>> pgbn.Threads(2).cut(10)
+        [(0, 5), (5, 10)]
+        """
         return list(pairwise(rows * i // self.workers for i in range(self.workers + 1)))
 
     def shares(self, rows: int, *arrays: Any) -> Edges:
-        """The same for workers that take one range after another: shorter and shorter."""
+        """``range(rows)`` in ranges for workers that take one after another: shorter and shorter.
+
+        Parameters
+        ----------
+        rows : int
+            The number of rows.
+        *arrays : ndarray or tuple of ndarray
+            The arrays that are read and written together.
+
+        Returns
+        -------
+        list of (int, int)
+            The first row of each range, and the one after its last.
+
+        Examples
+        --------
+        >>> import pgbn
+        >>> pgbn.Threads(2).shares(10)
+        [(0, 2), (2, 4), (4, 5), (5, 6), (6, 7), (7, 8), (8, 9), (9, 10)]
+        """
         return shrinking(rows, self.workers) if self.workers > 1 else [(0, rows)]
 
     def release(self) -> None:  # noqa: B027
-        """Note that some rows were read or written, and are no longer needed in memory."""
+        """Note that some rows were read or written, and are no longer needed in memory.
+
+        Examples
+        --------
+        >>> import pgbn
+        >>> pgbn.Threads(1).release()
+        """
 
     # ---- which streams rows have ------------------------------------------------------
 
-    own_streams = False  # rows have other streams than those of their numbers in the arrays
-    first = 0  # the number, among all rows, of the first row of the arrays
+    _own_streams = False  # rows have other streams than those of their numbers in the arrays
+    _first = 0  # the number, among all rows, of the first row of the arrays
 
-    def row_key(self, key: int, rows: int) -> np.uint64 | RowKeys:
+    def _row_key(self, key: int, rows: int) -> np.uint64 | RowKeys:
         """The key with which kernels on ``rows`` rows are called."""
         return np.uint64(key)
 
-    def by_blocks(self, size: int) -> Executor:
+    def _by_blocks(self, size: int) -> Executor:
         """The executor for kernels whose "rows" are blocks of ``size`` rows."""
         return self
 
     # ---- workers with a memory of their own -------------------------------------------
 
-    spreads_rows = False  # `worker_pool` gives workers that keep the rows
+    spreads_rows = False
 
     def worker_pool(self) -> WorkerPool | None:
-        """The workers that keep the rows, if there are any."""
+        """The workers that keep the rows, if there are any.
+
+        Returns
+        -------
+        WorkerPool or None
+            The workers. They are started when they are first needed.
+
+        Examples
+        --------
+        >>> import pgbn
+        >>> pgbn.Threads(2).worker_pool() is None
+        True
+        """
         return None
 
 
@@ -145,7 +315,23 @@ class DelegatingExecutor(Executor):
 
 @dataclass(frozen=True)
 class Threads(Executor):
-    """Threads of this process. Kernels must release the GIL."""
+    """Threads of this process. Kernels must release the GIL.
+
+    Parameters
+    ----------
+    workers : int
+        The number of threads, at least 1.
+
+    Examples
+    --------
+    ``threads=2`` is short for ``executor=pgbn.Threads(2)``. The number never changes a draw.
+
+    >>> import numpy as np, pgbn
+    >>> net, x = pgbn.zoo.pfa(2), np.array([[3, 0, 1], [0, 2, 2]])
+    >>> draws = net.sample({"x": x}, burn_in=1, draws=1, executor=pgbn.Threads(2))
+    >>> bool((draws["r"] == net.sample({"x": x}, burn_in=1, draws=1, threads=1)["r"]).all())
+    True
+    """
 
     workers: int
 
@@ -153,8 +339,8 @@ class Threads(Executor):
         object.__setattr__(self, "workers", check_integer("Threads: workers", self.workers, 1))
 
     def calls(self, calls: Sequence[Callable[[], Any]]) -> list[Any]:
-        """This thread takes calls too, so that nothing waits for others to wake up. All calls are
-        made, also if one fails: none may write to the arrays afterwards."""
+        # This thread takes calls too, so that nothing waits for others to wake up. All calls are
+        # made, also if one fails: none may write to the arrays afterwards.
         if self.workers <= 1 or len(calls) <= 1:
             return [call() for call in calls]
         waiting, results, failures = deque(enumerate(calls)), [None] * len(calls), {}
@@ -187,8 +373,8 @@ class Threads(Executor):
         return results
 
     def pipeline(self, before: Work, middle: Work, after: Work, number: int) -> None:
-        """The middle calls run in this thread, while other threads prepare the next ones and finish
-        the last ones. At the end this thread helps them, from the back."""
+        # The middle calls run in this thread, while other threads prepare the next ones and finish
+        # the last ones. At the end this thread helps them, from the back.
         if self.workers <= 1:
             super().pipeline(before, middle, after, number)
             return

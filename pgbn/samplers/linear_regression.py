@@ -165,4 +165,4 @@ def _run(kernel, stream: Stream, out: Array, *arguments: Array) -> None:
     if stream.executor.workers > 1 and out.size * out.shape[2] >= PARALLEL:
         stream.executor.rows(kernel, rows, stream.key, *arguments)
     else:
-        kernel(stream.executor.row_key(stream.key, rows), 0, rows, *arguments)
+        kernel(stream.executor._row_key(stream.key, rows), 0, rows, *arguments)

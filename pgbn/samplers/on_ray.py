@@ -29,13 +29,38 @@ _LONGEST = 1e9  # seconds; Ray counts thousandths in 64 bits
 
 
 class Ray(DelegatingExecutor):
-    """Rows on ``workers`` of Ray, with ``threads`` each: processes of this machine or, given the
-    ``address`` of a cluster ("auto" for the one that this machine belongs to), of its machines.
-    Without ``workers``, there are as many as the cores allow.
+    """Rows on workers of Ray: processes of this machine, or of the machines of a cluster.
 
-    Nodes without rows are drawn here. Workers store their arrays with Ray every ``commit`` sweeps.
-    A worker that dies, or gives no answer for ``timeout`` seconds, is replaced, and the new one
-    continues from there.
+    Nodes without rows are drawn in this process. A worker that dies or does not answer is replaced,
+    and the new one continues from the last commit, bit-identical.
+
+    Parameters
+    ----------
+    workers : int, optional
+        The number of processes. The default is as many as the cores allow.
+    address : str, optional
+        The address of a cluster, or "auto" for the one that this machine belongs to. The default
+        are processes of this machine.
+    threads : int, default 1
+        The threads of each worker.
+    timeout : float, default 600
+        The seconds after which a worker that gives no answer is replaced.
+    commit : int, default 1
+        Workers store their arrays with Ray after every so many sweeps.
+
+    Raises
+    ------
+    DataError
+        If ray is not installed, does not start, or has too few cores.
+
+    Examples
+    --------
+    Documents are spread in blocks of 256 rows; a chain of few rows has one worker.
+
+    >>> import pgbn
+    >>> executor = pgbn.Ray(workers=2)  # doctest: +SKIP
+    >>> draws = net.sample(data, sampler="partial", executor=executor)  # doctest: +SKIP
+    >>> executor.close()  # doctest: +SKIP
     """
 
     spreads_rows = True
@@ -54,8 +79,8 @@ class Ray(DelegatingExecutor):
         if address is not None and (not isinstance(address, str) or not address):
             raise DataError(f"Ray: address={address!r}: give the address of a cluster, or 'auto'")
         self.threads = check_integer("Ray: threads", threads, 1)
-        self.asked = None if workers is None else check_integer("Ray: workers", workers, 1)
-        self.workers = self.asked or max(_CORES // self.threads, 1)
+        self._asked = None if workers is None else check_integer("Ray: workers", workers, 1)
+        self.workers = self._asked or max(_CORES // self.threads, 1)
         self.commit = check_integer("Ray: commit", commit, 1)
         if address is None and self.workers * self.threads > MOST_THREADS:
             raise DataError(
@@ -77,20 +102,24 @@ class Ray(DelegatingExecutor):
         return self  # a copy of its owner, such as an estimator, has the same workers
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Ray, (self.asked, self.address, self.threads, self.timeout, self.commit)
+        return Ray, (self._asked, self.address, self.threads, self.timeout, self.commit)
 
     @property
     def local(self) -> Executor:
         return self.below
 
     def worker_pool(self) -> RayPool:
-        """The workers; they are started when they are first needed."""
         if self._pool is None or not self._pool.is_alive():
             self._pool = RayPool(self)
         return self._pool
 
     def close(self) -> None:
-        """End the workers, and Ray if it was started for them."""
+        """End the workers, and Ray if it was started for them.
+
+        Examples
+        --------
+        >>> executor.close()  # doctest: +SKIP
+        """
         if self._pool is not None:
             self._pool.close()
             self._pool = None
@@ -171,7 +200,7 @@ class RayPool(WorkerPool):
         if self.settings.address is None:
             return
         cores = int(self.ray.cluster_resources().get("CPU", 0))
-        if self.settings.asked is None:
+        if self.settings._asked is None:
             self.number = max(cores // self.threads, 1)
         if cores < self.number * self.threads:
             raise DataError(

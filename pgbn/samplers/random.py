@@ -248,16 +248,36 @@ def normal(rng):
 
 @dataclass(slots=True)
 class Stream:
-    """The random numbers of one draw of an array of ``shape``.
+    """The random numbers of one draw of an array.
 
     An array of a node is seen as (replicate, d1, d2, d3), with further axes if it has more dims.
     Its rows, along the last axis, are numbered by the flat index of the others; row i is drawn
     from the stream of (key, i) in order.
+
     A key must serve one draw only: two draws with one key are not independent, so a rule that
-    draws twice takes a `child` for the second. ``simplex`` is the axis, or the axes, along which
-    the node's value sums to one, if it does. ``executor`` may be a number of threads. ``variates``,
-    if given, draw in place of the kernels: ``variates.gamma(stream, shape, rate)`` stands for
-    `pgbn.samplers.vectorised.gamma`, and so on (see `pgbn.samplers.plain`).
+    draws twice takes a `child` for the second.
+
+    Parameters
+    ----------
+    key : int
+        The key; with the shape it determines all numbers.
+    shape : tuple of int
+        The shape of the array, with at least 4 axes.
+    executor : Executor or int
+        Where rows are drawn, or a number of threads. It never changes a number.
+    simplex : int or tuple of int
+        The axis, or the axes, along which the value of the node sums to one, if it does.
+    variates : object, optional
+        What draws in place of the kernels: ``variates.gamma(stream, shape, rate)`` stands for
+        `pgbn.extend.vectorised.gamma`, and so on (see `pgbn.samplers.plain`).
+
+    Examples
+    --------
+    >>> from pgbn.extend import Stream, vectorised
+    >>> stream = Stream(key=1, shape=(1, 1, 2, 3))
+    >>> vectorised.poisson(stream, rate=5.0)
+    array([[[[4, 8, 6],
+             [3, 3, 2]]]])
     """
 
     key: int
@@ -271,7 +291,26 @@ class Stream:
             self.executor = Threads(int(self.executor))
 
     def child(self, name: str, without: int | tuple[int, ...] | None = None) -> Stream:
-        """An independent stream of the same shape, or with size 1 on the axes ``without``."""
+        """An independent stream, for another draw of the same rule.
+
+        Parameters
+        ----------
+        name : str
+            The name of the draw; another one gives other numbers.
+        without : int or tuple of int, optional
+            The axes on which the shape has size 1.
+
+        Returns
+        -------
+        Stream
+            The stream.
+
+        Examples
+        --------
+        >>> from pgbn.extend import Stream
+        >>> Stream(key=1, shape=(1, 1, 2, 3)).child("accept", without=3).shape
+        (1, 1, 2, 1)
+        """
         out = without if isinstance(without, tuple) else (without,)
         shape = tuple(1 if axis in out else size for axis, size in enumerate(self.shape))
         key = stream_key(self.key, word_of(name))
@@ -304,13 +343,13 @@ class ContentKeyed(DelegatingExecutor):
     own has rows / replicates for each of them, one replicate after another.
     """
 
-    own_streams = True
+    _own_streams = True
 
     def __init__(self, executor: Executor, hashes: Words) -> None:
         super().__init__(executor)
         self.hashes, self._words = hashes, dict[int, Words]()
 
-    def row_key(self, key: int, rows: int) -> RowKeys:
+    def _row_key(self, key: int, rows: int) -> RowKeys:
         """The key of a draw, with a word for each of its rows."""
         if rows not in self._words:
             each = rows // self.hashes.size
@@ -330,7 +369,7 @@ class ContentKeyed(DelegatingExecutor):
 
     def rows(self, kernel: Callable[..., Any], rows: int, key: int, *args: Any) -> None:
         if key:  # else nothing is drawn
-            kernel = partial(_with_keys, kernel, self.row_key(key, rows))
+            kernel = partial(_with_keys, kernel, self._row_key(key, rows))
         self.below.rows(kernel, rows, key, *args)
 
 
@@ -350,32 +389,32 @@ class ShardRows(DelegatingExecutor):
     that there are other rows. A part begins with a block of `ROW_BLOCK` rows.
     """
 
-    own_streams = True
+    _own_streams = True
 
     def __init__(
         self, first: int, size: int, threads: Executor = SERIAL, unit: int = 1, cells: bool = False
     ) -> None:
         super().__init__(threads)
-        self.first, self.size, self.unit, self.cells = first, size, unit, cells
+        self._first, self.size, self.unit, self.cells = first, size, unit, cells
 
-    def row_key(self, key: int, rows: int) -> np.uint64:
+    def _row_key(self, key: int, rows: int) -> np.uint64:
         """The key for a kernel on ``rows`` rows of its own, as many for each of ours."""
         units = -(-self.size // self.unit)
         each, left = divmod(rows, max(units, 1))
-        if left or self.first % self.unit:
+        if left or self._first % self.unit:
             raise NetworkError(
-                f"a draw of {rows} rows is not one of {self.size} rows from {self.first} on, in "
+                f"a draw of {rows} rows is not one of {self.size} rows from {self._first} on, in "
                 f"blocks of {self.unit}: it cannot be made for a part of the rows"
             )
-        return later_key(key, self.first // self.unit * each)
+        return later_key(key, self._first // self.unit * each)
 
-    def by_blocks(self, size: int) -> ShardRows:
-        return self if self.cells else ShardRows(self.first, self.size, self.below, size)
+    def _by_blocks(self, size: int) -> ShardRows:
+        return self if self.cells else ShardRows(self._first, self.size, self.below, size)
 
     def at(self, first: int, size: int) -> ShardRows:
         """The same for the cells of the rows: ``size`` of them, from number ``first`` on."""
         return ShardRows(first, size, self.below, cells=True)
 
     def rows(self, kernel: Callable[..., Any], rows: int, key: int, *args: Any) -> None:
-        word = self.row_key(key, rows) if key else 0  # without a key nothing is drawn
+        word = self._row_key(key, rows) if key else 0  # without a key nothing is drawn
         self.below.rows(kernel, rows, int(word), *args)

@@ -93,8 +93,8 @@ def run(kernel: Callable[..., Any], stream: Stream, out: NDArray, *operands: NDA
     flat = out if out.ndim == 4 else out.reshape(folded(out.shape))
     executor, given, in_blocks = stream.executor, operands, False
     if flat.shape[1] == flat.shape[2] == 1 and flat.shape[3] > 1:
-        executor = executor.by_blocks(ROW_BLOCK)
-        if flat.shape[3] > ROW_BLOCK or executor.first:  # a part of a long line
+        executor = executor._by_blocks(ROW_BLOCK)
+        if flat.shape[3] > ROW_BLOCK or executor._first:  # a part of a long line
             flat, given, in_blocks = _in_blocks(out), tuple(map(_in_blocks, operands)), True
     replicates, first, second, third = flat.shape
     rows = replicates * first * second
@@ -102,7 +102,7 @@ def run(kernel: Callable[..., Any], stream: Stream, out: NDArray, *operands: NDA
     if (apart or executor.workers > 1) and rows * third >= (PARALLEL if apart else _DRAWS):
         executor.rows(kernel, rows, stream.key, *given, flat)
     elif rows * third:
-        kernel(executor.row_key(stream.key, rows), 0, rows, *given, flat)
+        kernel(executor._row_key(stream.key, rows), 0, rows, *given, flat)
     if in_blocks:
         out[...] = flat.reshape(*out.shape[:-1], -1)[..., : out.shape[-1]]
     return out

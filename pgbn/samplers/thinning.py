@@ -377,10 +377,30 @@ class SparseCounts(NamedTuple):
 def share_out(
     stream: Stream, counts: NDArray[np.int64], summands: Sequence[ArrayLike]
 ) -> list[NDArray[np.int64]]:
-    """(n_1, n_2, …) ~ Mult(count, summands / their sum), an array of the shape of ``counts`` for
-    each summand, which broadcasts to that shape.
+    """(n_1, n_2, …) ~ Mult(count, summands / their sum) in every cell.
 
     It is drawn as a chain of binomials, n_i ~ Bin(rest, v_i / Σ_{≥i} v).
+
+    Parameters
+    ----------
+    stream : Stream
+        The key of the draw; its shape has as many cells as the counts.
+    counts : ndarray of int
+        The counts of a sum.
+    summands : sequence of array_like
+        The values of its summands, each of which broadcasts to the shape of the counts.
+
+    Returns
+    -------
+    list of ndarray of int
+        The counts of each summand. They add up to ``counts``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pgbn.extend import Stream, share_out
+    >>> share_out(Stream(key=1, shape=(1, 1, 1, 3)), np.array([0, 9, 9]), [1.0, 2.0])
+    [array([0, 3, 4]), array([0, 6, 5])]
     """
     shape = counts.shape
     left = counts.reshape(stream.shape)

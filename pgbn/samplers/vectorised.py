@@ -768,6 +768,6 @@ def _run_lines(kernel: Callable[..., None], stream: Stream, size: int, *args: An
     """Run a kernel whose "rows" are the lines of length ``size`` along some axis."""
     elements = math.prod(stream.shape)
     if elements:
-        own = stream.executor.own_streams
+        own = stream.executor._own_streams
         executor = stream.executor if elements >= PARALLEL or own else SERIAL
         executor.rows(kernel, elements // size, stream.key, *args)

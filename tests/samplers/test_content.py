@@ -87,4 +87,4 @@ def test_a_long_line_has_a_stream_for_each_block(size: int) -> None:
 
 def test_a_draw_of_other_rows_is_refused() -> None:
     with pytest.raises(pgbn.NetworkError, match="a draw of 7 rows is not one of 5 rows"):
-        ShardRows(256, 5).row_key(1, 7)
+        ShardRows(256, 5)._row_key(1, 7)

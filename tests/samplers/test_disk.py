@@ -37,14 +37,14 @@ def small_pages(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_large_arrays_are_files_without_a_name(tmp_path: Path) -> None:
     executor = Disk(tmp_path / "rows", memory="1 MB", threads=1)
     large = executor.zeros((1000, 400), np.float64)
-    assert executor.mapped == large.nbytes
+    assert executor._mapped == large.nbytes
     assert not large.any()
     assert executor.zeros((10, 10), np.int32).base is None  # in memory
-    assert executor.mapped == large.nbytes
+    assert executor._mapped == large.nbytes
     assert not list((tmp_path / "rows").iterdir())
     del large
     gc.collect()
-    assert executor.mapped == 0
+    assert executor._mapped == 0
 
 
 def test_rows_come_in_blocks_that_fit(tmp_path: Path, small_pages: None) -> None:
@@ -134,7 +134,7 @@ def test_no_more_is_resident_than_was_asked_for(name: str, sampler: str, tmp_pat
     else:
         assert largest_resident(tmp_path, begin) <= executor.memory
     found = largest_resident(tmp_path, lambda: chains[0].sweep(1))
-    assert executor.mapped > 3 * executor.memory
+    assert executor._mapped > 3 * executor.memory
     assert executor.memory // 4 < found <= executor.memory
 
 
@@ -154,7 +154,7 @@ def test_it_gives_the_bits_of_threads(
     data = {"x": np.minimum(X, 1) if name == "bernoulli" else X}
     executor = Disk(tmp_path, memory=40_000, threads=2)
     own = MODELS[name].chain(data, sampler=sampler, executor=executor).sweep(3)
-    assert executor.mapped > 8 * executor.memory
+    assert executor._mapped > 8 * executor.memory
     threads = MODELS[name].chain(data, sampler=sampler, threads=1).sweep(3)
     for node, value in threads.values.items():
         assert np.array_equal(own.values[node], value), node

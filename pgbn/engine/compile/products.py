@@ -712,7 +712,7 @@ class Splitter:
         for number, (part, share) in enumerate(zip(self.parts, shares, strict=True)):
             if part.contracted:
                 lines = share.reshape(-1, share.shape[-1])
-                word = self.executor.row_key(stream_key(key, number + 1), len(lines))
+                word = self.executor._row_key(stream_key(key, number + 1), len(lines))
                 kernel = partial(thin_dense, word)
                 found = self._run(part, len(lines), share.size, kernel, (lines,))
             else:
@@ -732,7 +732,7 @@ class Splitter:
         out = []
         for number, (part, share) in enumerate(zip(self.parts, shares, strict=True)):
             if part.contracted:
-                word = self.executor.row_key(stream_key(key, number + 1), cells.rows)
+                word = self.executor._row_key(stream_key(key, number + 1), cells.rows)
                 pattern = (SparseCounts(cells.starts, cells.indices, share), cells.numbers)
                 kernel = partial(thin_cells, word)
                 found = self._run(part, cells.rows, share.size, kernel, pattern)
@@ -750,7 +750,7 @@ class Splitter:
         inner: FactorCounts = [None] * len(made.within)
         if counts[0] is not None:
             lines = made.lines(counts[0])
-            word = self.executor.row_key(stream_key(key, number + 1, 1), len(lines))
+            word = self.executor._row_key(stream_key(key, number + 1, 1), len(lines))
             kernel, pattern = partial(thin_weighted, word), (lines, made.weights, made.span)
             inner = self._run(made.inner, len(lines), lines.size, kernel, pattern)
         return made.in_place(counts, inner)

@@ -92,7 +92,7 @@ class LayerTables(ABC):
         """Find the arrays; the counts that are read need not be there yet."""
         rows = self.program.replicates * self.documents
         self._key, self._m = (
-            self.program.executor.row_key(key, rows),
+            self.program.executor._row_key(key, rows),
             self._received().reshape(rows, -1),
         )
         self._shares: list[NDArray[np.int64]] = []
@@ -256,8 +256,8 @@ def layer_draw(program: Program, node: Node) -> Run | None:
         rates: Any = np.broadcast_to(rate.get() + exposure.get(), lines).reshape(replicates, rows)
         m = np.ascontiguousarray(count.get().reshape(replicates, rows, columns))
         out, sums = program.pool.empty((replicates, rows, columns)), np.empty((replicates, rows))
-        own = program.executor.own_streams
-        executor = program.executor.by_blocks(BLOCK) if out.size > PARALLEL or own else SERIAL
+        own = program.executor._own_streams
+        executor = program.executor._by_blocks(BLOCK) if out.size > PARALLEL or own else SERIAL
         given = (m, np.ascontiguousarray(rates), out, sums)
         if mix is None:
             prior = np.broadcast_to(shape.get(), (replicates, 1, 1, columns)).reshape(-1, columns)

@@ -565,7 +565,7 @@ def split_all_cells(
     pseudo-topics, are written anew. ``weighed``, if given, are `padded_topics` and the factors of
     rows or None, see `allocate_weighed`."""
     rows = cells.indptr.size - 1
-    word, edges = executor.row_key(key, rows), executor.cut(rows, cells, theta, m)
+    word, edges = executor._row_key(key, rows), executor.cut(rows, cells, theta, m)
     n_wk[...] = 0
     free: list[tuple[np.ndarray, PseudoTopics | None]] = [(n_wk, split_e)]
     if split_e is not None:

@@ -146,7 +146,7 @@ for memory, data in (("1MB", small), ("4MB", corpus)):
     before = high()
     net.chain({"x": data}, executor=executor).sweep(1)
     chain = net.chain({"x": data}, executor=executor).sweep(1)
-    print(executor.mapped, high() - before)
+    print(executor._mapped, high() - before)
 """
 
 
