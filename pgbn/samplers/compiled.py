@@ -44,10 +44,29 @@ _IMPORT = re.compile(r"^ *(?:from|import) +pgbn\.samplers([\w.]*)(?: +import +([
 
 
 def njit(**options: Any) -> Callable[[Callable[..., Any]], Any]:
-    """`numba.njit`, compiled the linked or the plain way; a missing cache is no error.
+    """A decorator for kernels: `numba.njit`, which compiles faster; a missing cache is no error.
 
     A division by 0 is that of numpy unless ``error_model`` says otherwise. All kernels have the
     same, or numba would compile its own functions (`np.empty`, `min`) for each kind of them.
+
+    Parameters
+    ----------
+    **options
+        Options of `numba.njit`. Kernels of pgbn have ``cache=True, nogil=True``.
+
+    Returns
+    -------
+    callable
+        The decorator.
+
+    Examples
+    --------
+    >>> from pgbn.extend import njit
+    >>> @njit(nogil=True)
+    ... def double(x):
+    ...     return 2 * x
+    >>> double(21)
+    42
     """
     if not COMPILES:
         return without_compiler

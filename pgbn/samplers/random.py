@@ -128,7 +128,26 @@ def _two_words():
 
 @njit(cache=True, nogil=True, forceinline=True)
 def restart(rng, key, row):
-    """Set ``rng`` to the beginning of the stream of ``row`` under ``key``."""
+    """Set a stream to its beginning for a row; in kernels and in Python.
+
+    Parameters
+    ----------
+    rng : ndarray of uint64
+        The two words of the stream.
+    key : uint64
+        The key of the draw, as the kernel received it.
+    row : int
+        The number of the row.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pgbn.extend import restart
+    >>> rng = np.zeros(2, np.uint64)
+    >>> restart(rng, np.uint64(1), 0)
+    >>> rng
+    array([10451216379200822465, 12674772435586498473], dtype=uint64)
+    """
     state = _beginning(key, row)
     rng[0] = state
     rng[1] = mix(state ^ np.uint64(0xD1B54A32D192ED03)) | np.uint64(1)

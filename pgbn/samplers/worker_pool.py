@@ -30,7 +30,40 @@ class WorkerLost(PgbnError):
 
 
 class WorkerPool(ABC):
-    """Workers 0, 1, …, ``number`` of them, each with a dict of its own, its state."""
+    """Workers 0, 1, …, each with a dict of its own, its state: what pgbn needs of a cluster.
+
+    A subclass writes `age`, `renew`, `share`, `ask` and `answer`.
+
+    Attributes
+    ----------
+    number : int
+        The number of workers.
+    threads : int
+        The threads of each worker.
+    commit : int
+        The number of sweeps from one commit to the next.
+
+    Examples
+    --------
+    One worker, in this process:
+
+    >>> from pgbn.extend import WorkerPool
+    >>> class Here(WorkerPool):
+    ...     number = threads = commit = 1
+    ...     state = {}
+    ...     def age(self, worker):
+    ...         return 0
+    ...     def renew(self, worker):
+    ...         self.state = {}
+    ...     def share(self, value):
+    ...         return value
+    ...     def ask(self, worker, function, *args):
+    ...         return function(self.state, *args)
+    ...     def answer(self, worker, ticket, fetch=True):
+    ...         return ticket
+    >>> list(Here().map(lambda state, x: x**2, [(1,), (2,), (3,)]))
+    [1, 4, 9]
+    """
 
     number: int
     threads: int  # of each worker
@@ -38,30 +71,130 @@ class WorkerPool(ABC):
 
     @abstractmethod
     def age(self, worker: int) -> int:
-        """How often a worker has been replaced."""
+        """How often a worker has been replaced.
+
+        Parameters
+        ----------
+        worker : int
+            Its number.
+
+        Returns
+        -------
+        int
+            The number of replacements.
+
+        Examples
+        --------
+        >>> pool.age(0)  # doctest: +SKIP
+        0
+        """
 
     @abstractmethod
     def renew(self, worker: int) -> None:
-        """Replace a worker, which is ended if it is alive, by a new one with an empty state."""
+        """Replace a worker, which is ended if it is alive, by a new one with an empty state.
+
+        Parameters
+        ----------
+        worker : int
+            Its number.
+
+        Examples
+        --------
+        >>> pool.renew(0)  # doctest: +SKIP
+        """
 
     @abstractmethod
     def share(self, value: Any) -> Any:
-        """A handle of a value. `ask` takes it in place of the value, which then goes to each
-        machine once. Its arrays are read-only."""
+        """A handle of a value, which `ask` takes in its place: the value goes to each machine once.
+
+        Parameters
+        ----------
+        value : object
+            The value. Workers see its arrays read-only.
+
+        Returns
+        -------
+        object
+            The handle.
+
+        Examples
+        --------
+        >>> handle = pool.share(array)  # doctest: +SKIP
+        """
 
     @abstractmethod
     def ask(self, worker: int, function: Callable[..., Any], *args: Any) -> Any:
-        """Let a worker call ``function(state, *args)`` after all earlier messages. Returns a
-        ticket, which is also a handle of the result."""
+        """Let a worker call ``function(state, *args)`` after all earlier messages.
+
+        Parameters
+        ----------
+        worker : int
+            Its number.
+        function : callable
+            A function that the worker can import.
+        *args
+            Its arguments after the state: values, handles of `share`, or tickets.
+
+        Returns
+        -------
+        object
+            A ticket, which is also a handle of the result.
+
+        Examples
+        --------
+        >>> ticket = pool.ask(0, function, 3)  # doctest: +SKIP
+        """
 
     @abstractmethod
     def answer(self, worker: int, ticket: Any, fetch: bool = True) -> Any:
-        """The result of a ticket or, unless it is to be fetched, the ticket, when it is done.
-        Raises `WorkerLost` if the worker is dead or late, and any exception of the function."""
+        """The result of a ticket, once it is there.
+
+        Parameters
+        ----------
+        worker : int
+            The number of the worker.
+        ticket : object
+            What `ask` returned.
+        fetch : bool, default True
+            Whether to return the result; else the ticket is returned when the result is there.
+
+        Returns
+        -------
+        object
+            The result, or the ticket.
+
+        Raises
+        ------
+        WorkerLost
+            If the worker is dead or late. Exceptions of the function are raised here, too.
+
+        Examples
+        --------
+        >>> pool.answer(0, pool.ask(0, function, 3))  # doctest: +SKIP
+        """
 
     def map(self, function: Callable[..., Any], jobs: Iterable[tuple[Any, ...]]) -> Iterator[Any]:
-        """The results of ``function(state, *job)`` for all jobs, in their order, one job for each
-        worker at a time. Nothing is left in a state, so that a new worker can take any job."""
+        """The results of ``function(state, *job)`` for all jobs, in their order.
+
+        Each worker has one job at a time. Jobs leave nothing in a state, so that a new worker can
+        take any of them.
+
+        Parameters
+        ----------
+        function : callable
+            A function that workers can import.
+        jobs : iterable of tuple
+            The arguments of each call.
+
+        Yields
+        ------
+        object
+            The result of a job.
+
+        Examples
+        --------
+        >>> list(pool.map(function, [(1,), (2,)]))  # doctest: +SKIP
+        """
         waiting = iter(jobs)
         while now := list(islice(waiting, self.number)):
             yield from Session(self, len(now)).ask([(function, job) for job in now])
