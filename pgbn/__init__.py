@@ -15,7 +15,7 @@ from pgbn.versions import __version__ as __version__
 
 # Where each public name is defined.
 _NAMES_OF = {
-    "pgbn": "checkpoint datasets diagnostics evaluation explain extend plot report testing zoo",
+    "pgbn": "checkpoint datasets diagnostics evaluation explain extend plot testing zoo",
     "pgbn.checkpoint": "resume",
     "pgbn.engine.rows.new_rows": "NewRows",
     "pgbn.engine.run.chain": "Chain",

@@ -7,7 +7,6 @@ from pgbn import evaluation as evaluation
 from pgbn import explain as explain
 from pgbn import extend as extend
 from pgbn import plot as plot
-from pgbn import report as report
 from pgbn import testing as testing
 from pgbn import zoo as zoo
 from pgbn.checkpoint import resume as resume
@@ -132,7 +131,6 @@ __all__ = [
     "merge_topics",
     "plot",
     "prune",
-    "report",
     "resume",
     "rules",
     "same",

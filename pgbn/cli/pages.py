@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -16,7 +15,7 @@ from pgbn.errors import DataError, PgbnError, notify
 
 if TYPE_CHECKING:
     from pgbn.cli.models import Model
-    from pgbn.report import ReportData, Series
+    from pgbn.report.data import ReportData, Series
     from pgbn.storage.folders import Saved
 
 
@@ -173,12 +172,12 @@ def page_data(
     settings = {key: value for key, value in {**arguments, **record}.items() if value is not None}
     if len(models) > 1:
         settings["seeds of the chains"] = ", ".join(str(_arguments(m).get("seed")) for m in models)
-    data = report_data(
+    return report_data(
         [model.result for model in models],
         first.saved.data,
         vocabulary=first.vocabulary,
         texts=kept.get("text") if texts is None else texts,
-        titles=first.saved.names,
+        names=first.saved.names,
         dates=kept.get("date"),
         classes=kept.get("class"),
         columns=columns if isinstance(columns, dict) else {},
@@ -188,7 +187,6 @@ def page_data(
         settings={key: str(value) for key, value in settings.items()},
         title=title or _title(record),
     )
-    return replace(data, folder=str(first.path))
 
 
 def _pattern_of(record: dict[str, Any], where: Path) -> str | None:

@@ -31,7 +31,7 @@ class ScheduleMethods:
         """The freshness table as SVG: which values are current, stale, read and drawn in each step.
 
         It also shows orders that the check rejects."""
-        from pgbn.plot import plot_schedule
+        from pgbn.plot.schedule import plot_schedule
 
         return plot_schedule(cast("Schedule", self))
 
@@ -451,7 +451,7 @@ class NetworkMethods:
 
     def plot(self) -> Any:
         """The graph as SVG: a string that Jupyter shows as a picture."""
-        from pgbn.plot import plot
+        from pgbn.plot.picture import plot
 
         return plot(self._network)
 
@@ -467,7 +467,7 @@ class NetworkMethods:
 
         It shows what is sent up and down, what is stale, and every equation with its numbers.
         ``order`` is a second order of the steps, which is not checked, to compare."""
-        from pgbn.plot import animate
+        from pgbn.plot.animate import animate
 
         return animate(self._network, data, order, seed, sweeps)
 

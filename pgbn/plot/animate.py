@@ -93,9 +93,25 @@ def _apart(means: NDArray[np.float64]) -> float:
 
 @dataclass(frozen=True)
 class Animation:
-    """A page; Jupyter shows it, ``str`` returns its text."""
+    """A page with one sweep, step by step, as `Network.animate` returns it; Jupyter shows it.
+
+    Parameters
+    ----------
+    html
+        The text of the page; ``str(animation)`` returns it too.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import pgbn
+    >>> pgbn.zoo.pfa(2).animate({"x": np.array([[3, 1], [0, 4]])})
+    Animation(…); .save("sweep.html") writes it, Jupyter shows it
+    """
 
     html: str
+
+    def __repr__(self) -> str:
+        return 'Animation(…); .save("sweep.html") writes it, Jupyter shows it'
 
     def __str__(self) -> str:
         return self.html
@@ -107,7 +123,23 @@ class Animation:
         )
 
     def save(self, path: Any) -> None:
-        """Write the page to a file, complete or not at all."""
+        """Write the page to a file, complete or not at all.
+
+        Parameters
+        ----------
+        path
+            An ``.html`` file.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> import numpy as np
+        >>> import pgbn
+        >>> page = pgbn.zoo.pfa(2).animate({"x": np.array([[3, 1], [0, 4]])})
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     page.save(Path(folder, "sweep.html"))
+        """
         save_text(path, self.html, "page")
 
 

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from pgbn.checks import check_integer, is_integral
 from pgbn.errors import DataError, PgbnError
+from pgbn.evaluation.topics import topic_name
 from pgbn.report.convert import report_data
 from pgbn.report.data import ReportData
 from pgbn.report.embedding import document_positions
@@ -38,9 +39,35 @@ def topic_graph(
     words: int = 3,
     **options: Any,
 ) -> Axes:
-    """The ``topics`` heaviest topics of every layer and the ``links`` strongest links of each.
+    """Draw the largest topics of every layer and their strongest links.
 
-    The top layer is at the left; topics linked to each other lie at similar heights.
+    The top layer is at the left; linked topics lie at similar heights.
+
+    Parameters
+    ----------
+    model
+        A trained model, a list of chains, or what `pgbn.report.report_data` returned.
+    ax
+        The axes of matplotlib to draw on; new ones by default.
+    topics, links, words
+        How many topics of each layer, links of each topic, and words of each topic.
+    **options
+        Those of `pgbn.report.report_data`, such as ``vocabulary`` and ``X``.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The axes; ``ax.figure.savefig("figure.pdf")`` saves them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import pgbn
+    >>> phi = np.array([[0.7, 0.3, 0.0], [0.0, 0.4, 0.6]])
+    >>> model = pgbn.TrainedNetwork.of_topics((phi,), r=np.ones(2), c=np.ones(1))
+    >>> ax = pgbn.plot.topic_graph(model, words=1, vocabulary=["rain", "wind", "sun"])
+    >>> sorted(text.get_text() for text in ax.texts)
+    ['Layer 1', 'rain', 'sun']
     """
     topics, links = check_integer("topics", topics, 1), check_integer("links", links, 0)
     words, data = check_integer("words", words, 1), report_data(model, **options)
@@ -74,7 +101,31 @@ def topic_graph(
 
 
 def layer_widths(model: Any, ax: Axes | None = None, **options: Any) -> Axes:
-    """Active topics of every layer against its maximum width (``max_width``)."""
+    """Draw the active topics of every layer against its maximum width.
+
+    Parameters
+    ----------
+    model
+        A trained model, a list of chains, or what `pgbn.report.report_data` returned.
+    ax
+        The axes of matplotlib to draw on; new ones by default.
+    **options
+        Those of `pgbn.report.report_data`, such as ``max_width``.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The axes; ``ax.figure.savefig("figure.pdf")`` saves them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import pgbn
+    >>> phi = np.array([[0.7, 0.3, 0.0], [0.0, 0.4, 0.6]])
+    >>> model = pgbn.TrainedNetwork.of_topics((phi,), r=np.ones(2), c=np.ones(1))
+    >>> pgbn.plot.layer_widths(model, max_width=4).texts[0].get_text()
+    ' 2 of 4'
+    """
     data = report_data(model, **options)
     ax = _axes(ax, (4.5, 0.5 * data.depth + 0.8))
     layers = np.arange(1, data.depth + 1)
@@ -92,8 +143,34 @@ def layer_widths(model: Any, ax: Axes | None = None, **options: Any) -> Axes:
 
 
 def traces(model: Any, **options: Any) -> list[Axes]:
-    """Every quantity that does not depend on labels along the sweeps, a line for each chain, with
-    ESS and R-hat."""
+    """Draw every quantity that does not depend on the numbering of topics along the sweeps.
+
+    Each chain is a line; the title has the effective sample size (ESS) and R-hat.
+
+    Parameters
+    ----------
+    model
+        A trained model, a list of chains, or what `pgbn.report.report_data` returned.
+    **options
+        Those of `pgbn.report.report_data`, such as ``vocabulary`` and ``X``.
+
+    Returns
+    -------
+    list of matplotlib.axes.Axes
+        One for each quantity.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import pgbn
+    >>> X = np.array([[4, 1, 0, 0], [0, 0, 3, 5], [5, 2, 0, 0], [0, 0, 4, 4]])
+    >>> training = pgbn.train_layerwise(
+    ...     X, 3, 1, burn_in=4, sweeps=4, trace_every=1, progress=False
+    ... )
+    >>> axes = pgbn.plot.traces(training)
+    >>> len(axes) > 0
+    True
+    """
     data = report_data(model, **options)
     if not data.series:
         raise DataError("traces: no traces were kept; train with trace_every > 0")
@@ -123,11 +200,36 @@ def traces(model: Any, **options: Any) -> list[Axes]:
 def document_map(
     model: Any, ax: Axes | None = None, *, layer: int | None = None, **options: Any
 ) -> Axes:
-    """Documents near those with similar topics, coloured by their leading topic of a layer; see
-    `pgbn.report.embedding` for how they are placed.
+    """Draw documents near those with similar topics, coloured by their main topic.
 
-    The eight topics that lead in most documents have colours, all others are grey; the top layer is
-    the default.
+    The eight topics that lead in most documents have colours; all others are grey.
+
+    Parameters
+    ----------
+    model
+        A trained model, a list of chains, or what `pgbn.report.report_data` returned.
+    ax
+        The axes of matplotlib to draw on; new ones by default.
+    layer
+        The layer of the colours; by default the top one.
+    **options
+        Those of `pgbn.report.report_data`, such as ``vocabulary`` and ``X``.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The axes; ``ax.figure.savefig("figure.pdf")`` saves them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import pgbn
+    >>> phi = np.array([[0.7, 0.3, 0.0], [0.0, 0.4, 0.6]])
+    >>> model = pgbn.TrainedNetwork.of_topics((phi,), r=np.ones(2), c=np.ones(1))
+    >>> X = np.array([[9, 4, 0], [0, 5, 9], [8, 8, 0]])
+    >>> ax = pgbn.plot.document_map(model, X=X, vocabulary=["rain", "wind", "sun"])
+    >>> len(ax.get_legend().texts)
+    2
     """
     data = report_data(model, **options)
     if not data.theta:
@@ -163,7 +265,36 @@ def top_words(
     top: int = 15,
     **options: Any,
 ) -> Axes:
-    """The probabilities of the words that represent a topic, projected to the vocabulary."""
+    """Draw the probabilities of the words that represent a topic.
+
+    Parameters
+    ----------
+    model
+        A trained model, a list of chains, or what `pgbn.report.report_data` returned.
+    layer, topic
+        The number of a layer, from 1, and of one of its topics, from 0.
+    ax
+        The axes of matplotlib to draw on; new ones by default.
+    top
+        How many words.
+    **options
+        Those of `pgbn.report.report_data`, such as ``vocabulary`` and ``X``.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The axes; ``ax.figure.savefig("figure.pdf")`` saves them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import pgbn
+    >>> phi = np.array([[0.7, 0.3, 0.0], [0.0, 0.4, 0.6]])
+    >>> model = pgbn.TrainedNetwork.of_topics((phi,), r=np.ones(2), c=np.ones(1))
+    >>> ax = pgbn.plot.top_words(model, 1, 0, top=2, vocabulary=["rain", "wind", "sun"])
+    >>> [label.get_text() for label in ax.get_yticklabels()]
+    ['rain', 'wind']
+    """
     top, data = check_integer("top", top, 1), report_data(model, **options)
     psi = data.project(layer)
     if not is_integral(topic) or not 0 <= topic < psi.shape[0]:
@@ -174,7 +305,7 @@ def top_words(
     ax.barh(np.arange(len(order)), psi[topic, order], 0.7, color=_COLOURS[0])
     ax.set_yticks(np.arange(len(order)), [_plain(data.vocabulary[v]) for v in order], fontsize=8)
     ax.invert_yaxis()
-    ax.set_title(f"Layer {layer}, topic {topic}", fontsize=9, loc="left")
+    ax.set_title(topic_name(int(layer), topic), fontsize=9, loc="left")
     _clean(ax)
     return ax
 

@@ -11,7 +11,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from xml.sax.saxutils import escape, quoteattr
 
 import networkx as nx
@@ -427,16 +427,55 @@ def _node(network: Network, box: Box) -> str:
 
 @dataclass(frozen=True)
 class Picture:
-    """An SVG picture; Jupyter shows it, ``str`` returns its text."""
+    """An SVG picture, such as `Network.plot` returns; Jupyter shows it.
+
+    Parameters
+    ----------
+    svg
+        The text of the picture; ``str(picture)`` returns it too.
+
+    Examples
+    --------
+    >>> import pgbn
+    >>> picture = pgbn.zoo.pfa(3).plot()
+    >>> picture
+    Picture(…); .save("picture.svg") writes it, Jupyter shows it
+    >>> str(picture).startswith("<svg")
+    True
+    """
 
     svg: str
 
     def __str__(self) -> str:
         return self.svg
 
+    def __repr__(self) -> str:
+        return 'Picture(…); .save("picture.svg") writes it, Jupyter shows it'
+
+    def __getattr__(self, name: str) -> Any:
+        if name in ("savefig", "write", "show", "render", "to_file"):
+            raise AttributeError(
+                f'a Picture has no {name}; Picture.save("graph.svg") writes it, Jupyter shows it'
+            )
+        raise AttributeError(f"a Picture has no {name!r}; it has svg and save")
+
     def _repr_svg_(self) -> str:
         return self.svg
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the picture to a file, complete or not at all."""
+        """Write the picture to a file, complete or not at all.
+
+        Parameters
+        ----------
+        path
+            An ``.svg`` file. Browsers and Inkscape convert it to other formats.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> import pgbn
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     pgbn.zoo.pfa(3).plot().save(Path(folder, "graph.svg"))
+        """
         save_text(path, self.svg, "picture")

@@ -71,7 +71,7 @@ def report_data(
     coords: Coords | None = None,
     vocabulary: Sequence[str] | None = None,
     texts: Sequence[str] | None = None,
-    titles: Sequence[str] | None = None,
+    names: Sequence[str] | None = None,
     dates: Sequence[Any] | None = None,
     classes: Sequence[Any] | None = None,
     columns: Mapping[str, str] | None = None,
@@ -92,33 +92,58 @@ def report_data(
         Draws of any network, a trained network, the result of `train_layerwise`, a fitted
         estimator, or a list of trained ones: chains with different seeds on the same data. Topics
         are those of the first chain, traces are of all.
+    X
+        Documents × terms, for topic models. A trained network shows the documents of its training
+        if it kept their state; others are inferred, with ``seed``.
     network, coords
         The network of draws that do not contain it, and labels along dims. Draws of
         `Network.sample` have both.
-    settings, repeat, title
-        The settings that the page lists, the code that repeats the run, and the heading. The code
-        is made from the settings if these have the arguments max_width, depth and seed.
-
-    The following are for networks whose layers are topics of documents.
-
-    X
-        Documents × terms. A trained network shows the documents of its training if it kept their
-        state; others are inferred, with ``seed``.
-    vocabulary, titles, texts, dates, classes
-        Names of the terms, and columns of the documents. Dates are years, datetimes, or texts such
-        as "2019-03-01".
+    vocabulary
+        The names of the terms.
+    names, texts, dates, classes
+        Columns of the documents: lists, arrays or Series of pandas. Dates are years, datetimes, or
+        texts such as "2019-03-01".
     columns, token_pattern
         The names of the dates and classes, {"date": "published"}, and the pattern of a term in the
         texts.
-    held_out, max_width
-        Other documents × terms, whose perplexity by the number of layers is shown; and the maximum
-        width of the first layer, or of each layer. Both are for trained networks.
+    held_out
+        Other documents × terms; the page shows their perplexity for each number of layers.
+    max_width
+        The maximum width of the first layer, or of each layer.
+    settings, repeat, title
+        The settings that the page lists, the code that repeats the run, and the heading. The code
+        is made from the settings if these have the arguments max_width, depth and seed.
+    seed
+        The seed of what is inferred, and of the map.
     relevance
         Ranks words as in `pgbn.TrainedNetwork.topics`; the slider of the page starts there.
+
+    Returns
+    -------
+    ReportData
+        `write_report` and the figures of `pgbn.plot` take it in place of a model, so that nothing
+        is inferred twice.
+
+    Raises
+    ------
+    DataError
+        If a column of the documents has another length than the documents, or an argument does not
+        apply to this model.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import pgbn
+    >>> from pgbn.report import report_data
+    >>> phi = np.array([[0.7, 0.3, 0.0], [0.0, 0.4, 0.6]])
+    >>> model = pgbn.TrainedNetwork.of_topics((phi,), r=np.ones(2), c=np.ones(1))
+    >>> data = report_data(model, vocabulary=["rain", "wind", "sun"])
+    >>> data.words(layer=1, topic=1, top=2)
+    ['sun', 'wind']
     """
     if isinstance(model, ReportData):
         return model
-    check_row_order(X, texts=texts, titles=titles, dates=dates, classes=classes)
+    check_row_order(X, texts=texts, names=names, dates=dates, classes=classes)
     relevance_of(1, relevance)
     given, pattern = check_mapping("settings", settings), check_text("token_pattern", token_pattern)
     if isinstance(model, Draws) or network is not None:
@@ -133,11 +158,11 @@ def report_data(
         draws = _kept(chains[0][-1])
         found = _summaries(draws)
         parts = _parts_of_trained(models[0], chains, X, held_out, max_width, seed)
-    names = {**draws.coords, **check_mapping("coords", coords)}
-    of_documents = {"titles": titles, "texts": texts, "dates": dates, "classes": classes}
+    labels = {**draws.coords, **check_mapping("coords", coords)}
+    of_documents = {"names": names, "texts": texts, "dates": dates, "classes": classes}
     as_topics = {layers.phi(t) for t, _ in enumerate(parts.get("phi", ()), 1)}
     if as_topics:
-        parts |= _checked_documents(parts, names, vocabulary, of_documents)
+        parts |= _checked_documents(parts, labels, vocabulary, of_documents)
     else:
         _reject(_ONLY_TOPICS, {"vocabulary": vocabulary, **of_documents})
     versions = {"pgbn": __version__, "numpy": np.__version__, "python": platform.python_version()}
@@ -146,7 +171,7 @@ def report_data(
     net: Any = draws.network
     return ReportData(
         nodes=tuple(_node_row(net, found, name) for name in net.nodes),
-        simplexes=tuple(s for s in _simplexes(draws, found, names) if s.name not in as_topics),
+        simplexes=tuple(s for s in _simplexes(draws, found, labels) if s.name not in as_topics),
         picture=str(net.plot()),
         derivation=derivation(net),
         repeat=check_text("repeat", repeat) or _code_to_repeat(parts["settings"]),
@@ -165,16 +190,16 @@ def _reject(why: str, given: Mapping[str, Any]) -> None:
 
 
 def _checked_documents(
-    parts: Mapping[str, Any], names: Coords, vocabulary: Any, given: dict[str, Any]
+    parts: Mapping[str, Any], labels: Coords, vocabulary: Any, given: dict[str, Any]
 ) -> dict[str, Any]:
     """The names of the terms, and the columns of the documents."""
     phi, theta = parts["phi"], parts["theta"]
     if vocabulary is None:
-        vocabulary = names.get(layers.TERM)
-    if given["titles"] is None and theta:
-        given["titles"] = names.get(layers.DOCUMENT)
+        vocabulary = labels.get(layers.TERM)
+    if given["names"] is None and theta:
+        given["names"] = labels.get(layers.DOCUMENT)
     size = len(theta[0]) if theta else None
-    for name in ("titles", "texts"):
+    for name in ("names", "texts"):
         if given[name] is not None and theta:
             given[name] = check_names(name, given[name], size)
     for name in ("dates", "classes"):
@@ -192,7 +217,9 @@ def _check_entries(name: str, entries: Any, size: int | None) -> None:
     if odd or any(isinstance(entry, (list, tuple)) for entry in entries):
         raise DataError(f"{name}={entries!r:.60}: give one entry for each document")
     if size is not None and len(entries) != size:
-        raise DataError(f"{name}: {len(entries)} entries, but {size} documents")
+        raise DataError(
+            f"{name}: {len(entries)} entries for {size} documents; give one for each of them"
+        )
 
 
 # ---- draws --------------------------------------------------------------------------------------

@@ -116,7 +116,7 @@ class ReportData:
     budget: tuple[int, ...] = ()
     vocabulary: Sequence[str] = ()
     theta: tuple[Matrix, ...] = ()
-    titles: Sequence[str] | None = None
+    names: Sequence[str] | None = None
     texts: Sequence[str] | None = None
     dates: Sequence[Any] | None = None
     classes: Sequence[Any] | None = None
@@ -127,7 +127,6 @@ class ReportData:
     labels: Mapping[tuple[int, int], str] = field(default_factory=dict)
     length: float = 0.0
     tokens: float = 0.0
-    folder: str = ""
     relevance: float | None = None
 
     @property
@@ -175,9 +174,9 @@ class ReportData:
         return np.argsort(-self.theta[layer - 1], axis=0, kind="stable")[:top].T
 
     def name_of(self, document: int) -> str:
-        """The title of a document, or the start of its text, or its number."""
-        if self.titles is not None:
-            return str(self.titles[document])
+        """The name of a document, or the start of its text, or its number."""
+        if self.names is not None:
+            return str(self.names[document])
         if self.texts is not None:
             return " ".join(str(self.texts[document])[:200].split())[:60] or f"document {document}"
         return f"document {document}"

@@ -17,11 +17,12 @@ from pgbn.evaluation.topics import (
     draw_of,
     rank_words,
     relevance_of,
+    topic_name,
     with_floor,
 )
 from pgbn.report.convert import report_data
 from pgbn.report.data import ReportData
-from pgbn.report.sections import SECTIONS, documents_payload, topic_name
+from pgbn.report.sections import SECTIONS, documents_payload, topic_words
 from pgbn.report.text import clean_text, html_text, script_json, several, short_number
 from pgbn.storage.atomic_files import save_text
 
@@ -96,9 +97,32 @@ def _layer(data: ReportData, t: int, words: dict[int, int]) -> dict[str, Any]:
 
 
 def write_report(model: Any, path: str | Path, X: Any = None, **options: Any) -> Path:
-    """Write the report of ``model`` to ``path``; the options are those of `report_data`.
+    """Write the report of ``model`` to a file; models and draws have it as a method, ``report``.
 
-    The file is replaced only when the page is complete.
+    Parameters
+    ----------
+    model, X, **options
+        As in `report_data`, or what it returned.
+    path
+        The HTML file. It is replaced only when the page is complete.
+
+    Returns
+    -------
+    pathlib.Path
+        The path of the file.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import numpy as np
+    >>> import pgbn
+    >>> from pgbn.report import write_report
+    >>> phi = np.array([[0.7, 0.3, 0.0], [0.0, 0.4, 0.6]])
+    >>> model = pgbn.TrainedNetwork.of_topics((phi,), r=np.ones(2), c=np.ones(1))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_report(model, Path(folder, "page.html")).name
+    'page.html'
     """
     check_path("path", path)  # before the page is made
     return save_text(path, report_html(model, X, **options), "report")
@@ -188,8 +212,8 @@ def summary_html(model: Any, topics: int = 5, words: int = 8, **options: Any) ->
 def _summary_of_layer(data: ReportData, t: int, topics: int, words: int) -> str:
     weight = data.weights[t - 1]
     rows = "".join(
-        f'<tr><td style="{_CELL}">{t}/{k}</td><td style="{_CELL}">{weight[k]:.1%}</td>'
-        f'<td style="{_CELL}">{topic_name(data, t, k, words)}</td></tr>'
+        f'<tr><td style="{_CELL}">{topic_name(t, k)}</td><td style="{_CELL}">{weight[k]:.1%}</td>'
+        f'<td style="{_CELL}">{topic_words(data, t, k, words)}</td></tr>'
         for k in np.argsort(-weight, kind="stable")[:topics].tolist()
     )
     used, width = int(data.active[t - 1].sum()), data.widths[t - 1]

@@ -123,7 +123,7 @@ def overview_html(data: ReportData) -> str:
     )
     return f"""<p class="plain">{_sentences(data)}</p>
 <p class="note">The {len(themes)} largest {"themes" if layer > 1 else "topics"} {here}that differ in
-their words, {taken} of the corpus together. Each is named by words that stand for it,
+their words, {taken} of the corpus together. Each is named by words that represent it,
 with{made}{example}. Choose one for more.</p>
 <ol class="themes">{items}</ol>"""
 
@@ -149,7 +149,7 @@ def _sentences(data: ReportData) -> str:
     return hold + found + (f" {more[0].upper()}{more[1:]}." if more else "")
 
 
-def topic_name(data: ReportData, layer: int, k: int, words: int) -> str:
+def topic_words(data: ReportData, layer: int, k: int, words: int) -> str:
     """The label of a topic, if it has one, and the words that represent it."""
     named = "".join(f"<bdi>{html_text(word)}</bdi> " for word in data.words(layer, k, words))
     label = data.labels.get((layer, k))
@@ -161,7 +161,7 @@ def _button(data: ReportData, layer: int, k: int, words: int) -> str:
     said = html_text(f"Layer {layer}, topic {k}: " + ", ".join(known))
     return (
         f'<button type="button" data-choose="{layer}/{k}" aria-label="{said}">'
-        f"{topic_name(data, layer, k, words)}</button>"
+        f"{topic_words(data, layer, k, words)}</button>"
     )
 
 
@@ -196,7 +196,7 @@ def example_of(data: ReportData, layer: int, k: int, used: set[int]) -> int:
 
 def _example(data: ReportData, layer: int, k: int, number: int) -> str:
     title, text = html_text(data.name_of(number)[:90]), ""
-    if data.texts is not None and data.titles is not None:
+    if data.texts is not None and data.names is not None:
         begin = " ".join(str(data.texts[number])[: 3 * _BEGINNING].split())
         if len(begin) > _BEGINNING:
             begin = begin[:_BEGINNING].rsplit(" ", 1)[0] + " …"
@@ -280,7 +280,7 @@ _END = 16  # bytes that end the compressed stream
 def documents_html(data: ReportData) -> str:
     """The search, and the list of its results; a document opens next to it."""
     texts = ", and their texts" if data.texts is not None else ""
-    return f"""<p class="note">Search the titles{texts}. A document opens with
+    return f"""<p class="note">Search the names{texts}. A document opens with
 its topics in every layer{"" if data.texts is None else " and its words coloured by their topics"}.
 <span id="documents-left"></span></p>
 <div class="tools" role="search"><label class="grow">Search
@@ -359,7 +359,7 @@ def topics_html(data: ReportData) -> str:
         heads.append(("leads", "Documents", "figure"))
         note += (
             " The last column counts the documents in which it has the largest share of all topics "
-            "of its layer; a topic can be everywhere and yet the main one nowhere."
+            "of its layer. A topic can occur everywhere without leading any document."
         )
     cells = "".join(
         f'<th scope="col" data-by="{by}" class="{kind}"><button type="button">{label}</button></th>'
@@ -368,19 +368,13 @@ def topics_html(data: ReportData) -> str:
     layers = layer_options(data, data.depth)
     return f"""<p class="note">{note}</p><div class="tools" role="search">
 <label class="grow">Search
-<input type="search" id="search" placeholder="words, or layer/topic" autocomplete="off"></label>
+<input type="search" id="search" placeholder="words, or layer2_topic5" autocomplete="off"></label>
 <label>Layer <select id="layer">{layers}<option value="0">all, one after another</option></select>
 </label>
 <span id="found" role="status"></span></div>
 <div class="scroll"><table id="table"><caption class="hidden">All topics</caption>
 <thead><tr>{cells}</tr></thead><tbody id="table-body"></tbody></table></div>
-<p><button type="button" class="button" id="more" hidden></button></p>
-<form class="tools" id="name-form"><label class="grow">Name a topic by words
-<input type="text" id="name-words" placeholder="weather = rain, sun" autocomplete="off"></label>
-<label>Layer <select id="name-layer">{layer_options(data, 1)}</select></label>
-<button class="button">Name it</button><span id="name-said" role="status"></span></form>
-<div id="kept-names" hidden><p class="note">Names that you give are lost when the page is closed.
-This command keeps them in the model:</p><pre id="name-command"></pre></div>"""
+<p><button type="button" class="button" id="more" hidden></button></p>"""
 
 
 def layer_options(data: ReportData, chosen: int) -> str:
@@ -459,31 +453,31 @@ def _called(data: ReportData, kind: str) -> str:
 
 
 def _without(missing: int) -> str:
-    return f" {grouped(missing)} documents have none and are omitted." if missing else ""
+    return f" {grouped(missing)} documents without one are omitted." if missing else ""
 
 
 # ---- the map of the documents -------------------------------------------------------------------
 
 _POINTS = 12_000  # documents on the map
-_TITLES = 120_000  # bytes that the titles of all points on the map may take
+_NAMES = 120_000  # bytes that the names of all points on the map may take
 
 
 def map_html(data: ReportData) -> str:
     """The containers of the map and of its legend."""
     if by_neighbours(data.theta[0]):
         how = (
-            "Documents with similar topics in layer 1 are near each other (t-SNE); that two groups "
-            "lie far apart, or on which side, means little."
+            "Documents with similar topics in layer 1 are near each other (t-SNE). Distances "
+            "between groups mean little."
         )
     else:
         how = (
             "Documents are placed by the first two principal components of the square roots of "
             f"their topic shares in layer 1 ({explained(data.theta[0]):.0%} of their variance), "
-            "with the crowded middle spread out; with scikit-learn installed, neighbours by topics "
-            "would be neighbours here."
+            "with the crowded middle spread out. With scikit-learn installed, documents with "
+            "similar topics are near each other."
         )
     return f"""\
-<p class="note">Each point is a document. {how} Its colour is the topic that leads in it. Choose a
+<p class="note">Each point is a document. {how} Colour shows its main topic. Choose a
 point to read the document. By keyboard, arrows go from point to point, and Enter opens one.</p>
 <div class="tools"><label>Colour by layer
 <select id="map-layer">{layer_options(data, theme_layer(data))}</select></label></div>
@@ -496,7 +490,7 @@ arrow keys go from one to the next, Enter opens one"></canvas>
 
 
 def map_payload(data: ReportData) -> dict[str, Any]:
-    """Places of the documents as 16-bit numbers, the topics that lead in them, their titles."""
+    """Places of the documents as 16-bit numbers, the topics that lead in them, their names."""
     chosen = even_choice(data.size, _POINTS)
     position = document_positions(data.theta[0][chosen], data.seed)
     low, high = position.min(axis=0), position.max(axis=0)
@@ -510,10 +504,10 @@ def map_payload(data: ReportData) -> dict[str, Any]:
     }
     if chosen.size < data.size:
         out["numbers"] = base64_array(chosen.astype("<u4"))
-    if data.titles is not None:
-        titles = [clean_text(data.titles[j])[:60] for j in chosen.tolist()]
-        if sum(len(title.encode()) for title in titles) <= _TITLES:
-            out["titles"] = titles
+    if data.names is not None:
+        names = [clean_text(data.names[j])[:60] for j in chosen.tolist()]
+        if sum(len(name.encode()) for name in names) <= _NAMES:
+            out["names"] = names
     return {"map": out}
 
 
@@ -549,18 +543,18 @@ def widths_html(data: ReportData) -> str:
              str(data.budget[t - 1] or "–"), f"{effective:.1f}", str(duplicates),
              f"{diversity:.2f}"]
         )  # fmt: skip
-    heads = [("Layer", ""), ("", ""), ("Active", "figure"), ("Given", "figure"),
+    heads = [("Layer", ""), ("", ""), ("Active", "figure"), ("Maximum", "figure"),
              ("Effective", "figure"), ("Duplicates", "figure"),
              ("Diversity", "figure")]  # fmt: skip
     note = (
-        f"Active: {html_text(data.active_means)}. Given: the width that training started with. "
+        f"Active: {html_text(data.active_means)}. Maximum: the width that training started with. "
         "Effective: exp of the entropy of the topics’ shares. Duplicates: topics that share six of "
         "their ten words with another one of the layer. Diversity: distinct words among all of "
         "these; 1 if no two topics share any."
     )
     full = bool(data.budget[0]) and int(data.active[0].sum()) >= data.budget[0]
     warning = (
-        '<p class="warn">All topics that layer 1 was given are in use: a larger width may fit.</p>'
+        '<p class="warn">Layer 1 uses all topics that it may have: try a larger maximum width.</p>'
     )
     table = html_table(heads, rows, "Width of each layer")
     return f'<p class="note">{note}</p>{warning * full}{table}'
@@ -609,20 +603,19 @@ def _simplex(simplex: Simplex) -> str:
 
 _TRACE_POINTS = 500  # points of a trace
 _FALLS = (
-    "The log likelihood is that of the documents that the model was trained on. It may fall where "
-    "a layer is put on top: the new layer ties the topics of a document to those of similar "
-    "documents, so that they follow the words of that document less closely. For the same "
-    "reason other documents are often predicted better, which held-out perplexity shows."
+    "The log likelihood is that of the training documents. It can drop when a layer is added: the "
+    "new layer ties the topics of a document to those of similar documents, so that they follow "
+    "its own words less closely. Other documents are often predicted better for the same reason; "
+    "held-out perplexity shows it."
 )
 _MEANS = {
     "run longer": (
-        "“Run longer”: the chain has not settled, and other sweeps would give other figures. "
-        "A first look at the data is still possible; for reliable figures, "
-        "run more sweeps, and compare several seeds."
+        "“Run longer”: the figures have not settled. They are fine for a first look. For reliable "
+        "figures, run more sweeps and compare several seeds."
     ),
     "too few draws": (
-        "“Too few draws”: an effective sample size below 100 for each chain cannot show whether "
-        "the chain has settled, for any R-hat; run more sweeps."
+        "“Too few draws”: the effective sample size is below 100 for each chain, so that R-hat "
+        "cannot show whether the chain has settled. Run more sweeps."
     ),
 }
 
@@ -638,9 +631,9 @@ def _held_out(data: ReportData) -> str:
     """The perplexity of documents that were held out, for each number of layers."""
     if not data.held_out:
         return (
-            '<p class="note">There is no held-out perplexity here; <code>pgbn report model '
-            "--held-out FILE</code>, or <code>held_out=</code> in Python, shows it for other "
-            "documents.</p>"
+            '<p class="note">No held-out documents were given. <code>pgbn report model --held-out '
+            "FILE</code>, or <code>held_out=</code> in Python, shows how well other documents are "
+            "predicted.</p>"
         )
     shown = ", ".join(
         f"{perplexity:.4g} with {several(depth, 'layer')}" for depth, perplexity in data.held_out
@@ -771,13 +764,7 @@ SECTIONS = (
     Section("documents", "Documents", _has_documents, documents_html),
     Section("map", "Map", _has_documents, map_html, map_payload),
     Section("groups", "Time and class", _has_groups, groups_html, groups_payload),
-    Section(
-        "topics",
-        "Table of topics",
-        _has_topics,
-        topics_html,
-        lambda data: {"folder": clean_text(data.folder)},
-    ),  # for the command that keeps names
+    Section("topics", "Table of topics", _has_topics, topics_html),
     Section("widths", "Layer widths", _has_topics, widths_html),
     Section("network", "The network", lambda data: bool(data.nodes), network_html),
     Section("proportions", "Proportions", lambda data: bool(data.simplexes), proportions_html),

@@ -30,7 +30,7 @@ class Reportable:
 
     def report(self, path: str | Path = "report.html", X: Any = None, **options: Any) -> Path:
         """Write the HTML report; with documents ``X`` it has a map of them. The options are
-        those of `pgbn.report.report_data`, among them ``vocabulary``, ``titles``, ``texts``,
+        those of `pgbn.report.report_data`, among them ``vocabulary``, ``names``, ``texts``,
         ``dates``, ``classes``, ``held_out``, ``relevance`` and ``coords``."""
         from pgbn.report import write_report
 
@@ -44,7 +44,7 @@ class Reportable:
         return kept_data(self)
 
     def _repr_html_(self) -> str | None:
-        from pgbn.report import summary_html
+        from pgbn.report.page import summary_html
         from pgbn.training.trained import is_belief
 
         # A notebook shows the `repr` of other networks.

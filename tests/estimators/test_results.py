@@ -231,7 +231,7 @@ def test_rows_of_pandas_in_another_order(model, tmp_path):
         (lambda: model.topics_over_time(documents, 2000 + about.half, draws=2), "dates"),
         (lambda: model.effects("~ half", about, documents, draws=2), "frame"),
         (lambda: model.top_documents(documents, 0, texts=about.name), "texts"),
-        (lambda: model.report(tmp_path / "page.html", documents, titles=about.name), "titles"),
+        (lambda: model.report(tmp_path / "page.html", documents, names=about.name), "names"),
     ):
         with pytest.raises(DataError, match=rf"^{name}: its rows.*39.*{name}.loc\[X.index\]"):
             call()

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from pgbn.report import ReportData, report_data, write_report
+from pgbn.report import report_data, write_report
+from pgbn.report.data import ReportData
 from tests.helpers.report_models import texts, titles, trained, vocabulary
 
 
@@ -17,7 +18,7 @@ def data() -> ReportData:
     return report_data(
         chains,
         vocabulary=vocabulary(),
-        titles=titles(),
+        names=titles(),
         texts=[f"{text} word{j % 40} Word7 word12" for j, text in enumerate(texts())],
         dates=[None if j == 3 else f"20{10 + j % 12}-05-01" for j in range(80)],
         classes=["<i>odd</i>" if j % 2 else "even" for j in range(80)],

@@ -12,8 +12,9 @@ import pytest
 
 import pgbn as pg
 from pgbn.errors import DataError, PgbnError
-from pgbn.report import Series, page, report_data, report_html, summary_html, write_report
-from pgbn.report.page import payload
+from pgbn.report import page, report_data, write_report
+from pgbn.report.data import Series
+from pgbn.report.page import payload, report_html, summary_html
 from pgbn.report.sections import SECTIONS, Section
 from pgbn.report.text import script_json
 from tests.helpers.report_models import HOSTILE, texts, titles, trained, vocabulary
@@ -101,7 +102,7 @@ def test_only_the_script_and_style_of_the_page_run_and_nothing_is_fetched() -> N
 
 
 def test_the_page_is_repeatable_and_encodable() -> None:
-    options = {"vocabulary": vocabulary(), "titles": titles(), "texts": texts()}
+    options = {"vocabulary": vocabulary(), "names": titles(), "texts": texts()}
     html = report_html(trained(), title="<i>&", **options)
     assert html == report_html(trained(), title="<i>&", **options)
     html.encode("utf-8")
@@ -178,7 +179,7 @@ def test_a_usual_model_stays_under_a_megabyte() -> None:
     html = report_html(
         model,
         vocabulary=words,
-        titles=[f"The title of document number {j}" for j in range(documents)],
+        names=[f"The title of document number {j}" for j in range(documents)],
         texts=["Some text of ordinary length. " * 40] * documents,
     )
     assert len(html.encode()) < 1_000_000

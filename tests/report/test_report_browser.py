@@ -91,7 +91,7 @@ def test_search_filters_the_table(page, data) -> None:
     assert content(page, "#found") == ["5 of 5 topics"], "one layer at a time"
     choose_option(page, "layer", "0")
     assert content(page, "#found") == [f"{rows} of {rows} topics, the first 40 shown"]
-    layers = [name.split(" / ")[0] for name in content(page, "#table-body .open")]
+    layers = [name.split("_")[0] for name in content(page, "#table-body .open")]
     assert layers == sorted(layers, reverse=True), "layers do not mix"
     page.find_element(By.ID, "search").send_keys("WORD7")
     wanted = [
@@ -580,70 +580,3 @@ def test_the_map_goes_by_keyboard(page) -> None:
     assert page.execute_script(FOCUSED) == "map-canvas"
     page.switch_to.active_element.send_keys(Keys.TAB)
     assert not tip.is_displayed()
-
-
-def test_a_name_that_is_given_at_the_side_stands_everywhere(page) -> None:
-    click(page, ".theme h3 button")
-    place = page.find_element(By.CSS_SELECTOR, ".theme h3 button").get_attribute("data-choose")
-    layer, topic = place.split("/")
-    name = "It's <i>wet</i>"
-    page.find_element(By.ID, "own-name").send_keys(name, Keys.ENTER)
-    assert content(page, "#detail h2") == [f"Layer {layer}, topic {topic}: {isolated(name)}"]
-    assert page.execute_script(FOCUSED) == "own-name", "the focus stays"
-    assert content(page, ".theme h3 strong") == [f"{name} "]
-    label = page.find_element(By.CSS_SELECTOR, ".theme h3 button").get_attribute("aria-label")
-    assert label.startswith(f"Layer {layer}, topic {topic}: {name}, ")
-    everywhere = (f'#tree [data-topic="{place}"] bdi', f'.node[data-topic="{place}"] text')
-    for where in everywhere:
-        assert name[:6] in content(page, where)[0]
-    page.execute_script(
-        "const s = document.getElementById('layer'); s.value = arguments[0];"
-        "s.dispatchEvent(new Event('change'))", layer,
-    )  # fmt: skip
-    assert content(page, f'#table-body tr[data-topic="{place}"] bdi')[0] == name
-    assert content(page, "#name-command") == [
-        f"pgbn label MODEL '{layer}/{topic}=It'\\''s <i>wet</i>'"
-    ]
-    assert page.execute_script("return document.querySelectorAll('i').length") == 0
-    picture(page, "name")
-    page.find_element(By.ID, "own-name").clear()
-    page.find_element(By.ID, "own-name").send_keys(Keys.ENTER)
-    assert content(page, "#detail h2") == [f"Layer {layer}, topic {topic}"]
-    assert content(page, ".theme h3 strong") == []
-
-
-def test_a_topic_is_named_by_words(page, data) -> None:
-    joint = data.weights[0][:, None] * data.phi[0]
-    leading = data.phi[0].argmax(axis=1)
-    wanted = next(
-        k for k, v in enumerate(leading)
-        if joint[:, v].argmax() == k and data.vocabulary[v].startswith("word")
-    )  # fmt: skip
-    word = data.vocabulary[int(leading[wanted])]
-    field = page.find_element(By.ID, "name-words")
-    field.send_keys(f"rain = {word.upper()}", Keys.ENTER)
-    assert content(page, "#detail h2") == [f"Layer 1, topic {wanted}: {isolated('rain')}"]
-    assert content(page, "#name-command") == [f"pgbn label MODEL '1/{wanted}=rain'"]
-    for text, told in (("rain", "Give a name and words"), ("rain = nosuch", "No topic of layer 1")):
-        field.clear()
-        field.send_keys(text, Keys.ENTER)
-        assert told in content(page, "#name-said")[0]
-    assert content(page, "#name-command") == [f"pgbn label MODEL '1/{wanted}=rain'"]
-
-
-def test_case_matters_where_a_term_is_written_like_the_word(page, data, tmp_path) -> None:
-    """As in `pgbn.evaluation.find_topics`."""
-    joint = data.weights[0][:, None] * data.phi[0]
-    lead = {int(row.argmax()): k for k, row in enumerate(data.phi[0])}
-    found = [v for v, k in lead.items() if joint[:, v].argmax() == k]
-    small, large = [v for v in found if data.vocabulary[v].startswith("word")][:2]
-    words = list(data.vocabulary)
-    words[large] = words[small].upper()
-    known = replace(data, vocabulary=words, folder="my models/it's one")
-    open_page(page, write_report(known, tmp_path / "case.html").as_uri())
-    for word, column in ((words[small], small), (words[large], large)):
-        page.find_element(By.ID, "name-words").clear()
-        page.find_element(By.ID, "name-words").send_keys(f"x = {word}", Keys.ENTER)
-        assert content(page, "#name-said") == [f"Layer 1, topic {lead[column]}: {isolated('x')}"]
-    (command,) = content(page, "#name-command")
-    assert command.startswith("pgbn label 'my models/it'\\''s one' '1/")

@@ -17,7 +17,9 @@ from pgbn.cli import run_command as main
 from pgbn.engine.run.draws import Draws
 from pgbn.errors import DataError
 from pgbn.evaluation import HeldOut
-from pgbn.report import Series, report_data, report_html, summary_html
+from pgbn.report import report_data
+from pgbn.report.data import Series
+from pgbn.report.page import report_html, summary_html
 from pgbn.training import LayerwiseTraining, train_layerwise
 from tests.helpers.report_models import trained, vocabulary
 from tests.helpers.trained import model_of
@@ -102,7 +104,7 @@ def test_held_out_perplexity_of_every_depth() -> None:
     assert data.held_out[1][1] == again.perplexity()
     shown = f"{data.held_out[0][1]:.4g} with 1 layer, {data.held_out[1][1]:.4g} with 2 layers"
     assert shown in report_html(data)
-    assert "There is no held-out perplexity here" in report_html(chain)
+    assert "No held-out documents were given" in report_html(chain)
 
 
 def begun_late(training: LayerwiseTraining, start: float) -> LayerwiseTraining:
@@ -262,7 +264,7 @@ def test_draws_of_a_belief_network_have_topics() -> None:
     np.testing.assert_allclose(named["total of r"].values, draws["r"].sum(axis=-1))
     np.testing.assert_allclose(named["total of theta1"].values, draws["theta1"].sum(axis=(-1, -2)))
     assert data.settings["seed"] == 4
-    assert report_data(draws, titles=list("abcdefghijkl")).name_of(3) == "d"
+    assert report_data(draws, names=list("abcdefghijkl")).name_of(3) == "d"
     few = network.sample({"x": X}, burn_in=0, draws=1, keep=["r"], **options)
     assert report_data(few).phi == ()
 
@@ -315,11 +317,11 @@ def test_the_method_and_the_command(
 
 
 @pytest.mark.parametrize(("options", "words"), [
-    ({"vocabulary": "a string"}, "vocabulary: a string"), ({"titles": set("ab")}, "titles: a set"),
-    ({"titles": ["one"]}, "titles: 1 names, but 80"), ({"texts": ["one"]}, "texts: 1 names, but 80"),
-    ({"classes": ["one"]}, "classes: 1 entries, but 80 documents"),
+    ({"vocabulary": "a string"}, "vocabulary: a string"), ({"names": set("ab")}, "names: a set"),
+    ({"names": ["one"]}, "names: 1 names, but 80"), ({"texts": ["one"]}, "texts: 1 names, but 80"),
+    ({"classes": ["one"]}, "classes: 1 entries for 80 documents"),
     ({"relevance": 2}, "relevance=2 must be a number from 0 to 1"),
-    ({"dates": ["2019"]}, "dates: 1 entries, but 80 documents"),
+    ({"dates": ["2019"]}, "dates: 1 entries for 80 documents"),
     ({"dates": ["soon"] * 80}, "'soon' of document 0 is not a date"),
 ])  # fmt: skip
 def test_errors_name_the_argument(options, words) -> None:

@@ -13,7 +13,9 @@ import pytest
 
 from pgbn.explain import derivation
 from pgbn.explain.render import html_body
-from pgbn.report import Series, report_data, report_html
+from pgbn.report import report_data
+from pgbn.report.data import Series
+from pgbn.report.page import report_html
 from pgbn.report.sections import (
     END,
     STARTS,
@@ -65,7 +67,7 @@ def test_the_layer_of_themes_has_ten_of_them() -> None:
 
 
 def test_children_shares_and_examples() -> None:
-    data = themes_of(titles=titles(), texts=texts())
+    data = themes_of(names=titles(), texts=texts())
     html = overview_html(data)
     themes = distinct_topics(data, 2)
     assert html.count('<li class="theme">') == len(themes) == 10
@@ -86,7 +88,7 @@ def test_children_shares_and_examples() -> None:
 
 
 def test_an_example_holds_the_words_of_its_theme() -> None:
-    data = themes_of(titles=titles(), texts=texts())
+    data = themes_of(names=titles(), texts=texts())
     k = distinct_topics(data, 2)[0]
     leading = data.leading(2, 40)[k].tolist()
     changed = list(data.texts)
@@ -218,7 +220,7 @@ def test_columns_of_a_data_frame() -> None:
     years = [2000 + j % 3 for j in range(80)]
     series = [pd.Series(column, index=range(100, 180)) for column in (kinds, names, years)]
     plain, framed = (
-        report_data(trained(), classes=c, titles=t, dates=d)
+        report_data(trained(), classes=c, names=t, dates=d)
         for c, t, d in ((kinds, names, years), series)
     )
     assert report_html(framed) == report_html(plain)
@@ -243,7 +245,7 @@ def test_mean_shares_by_period_and_class() -> None:
     )
     html = groups_html(data)
     assert "Over time: &lt;i&gt;" in html
-    assert html.count("1 documents have none") == 2
+    assert html.count("1 documents without one are omitted") == 2
 
 
 def test_rare_classes_are_one() -> None:
@@ -266,7 +268,7 @@ def test_twins_and_diversity_stand_beside_the_widths():
     page = widths_html(report_data(first, max_width=3))
     figures = re.findall(r'<td class="figure">([^<]*)</td>', page)
     assert figures == ["3", "3", "3.0", "2", "0.67"]
-    assert "All topics that layer 1 was given are in use" in page
+    assert "Layer 1 uses all topics that it may have" in page
     assert "six of their ten words" in page
 
 

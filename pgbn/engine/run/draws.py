@@ -171,7 +171,7 @@ class Draws:
         R-hat are those of numbers that do not depend on the order of units. Draws of a belief
         network also show its topics and documents. The options are those of
         `pgbn.report.report_data`, among them ``title``, ``coords``, ``settings``, ``texts`` and
-        ``titles``."""
+        ``names``."""
         from pgbn.report import write_report
 
         return write_report(self, path, **options)

@@ -46,15 +46,6 @@ const naming = { relevance: undefined, listeners: [] };
 const labelOf = (layer, topic) => [data.layers[layer - 1].labels?.[topic]].filter((label) => label);
 const nameOf = (layer, topic, count = 3) => labelOf(layer, topic).concat(
   wordsOf(layer, topic, naming.relevance, count).map((row) => row.word)).slice(0, count);
-// A name that the reader gives to a topic, or removes; own contains the changes.
-const own = new Map();
-function nameTopic(layer, topic, text) {
-  const info = data.layers[layer - 1];
-  info.labels = { ...info.labels, [topic]: text };
-  own.set(`${layer}/${topic}`, text);
-  naming.listeners.forEach((listener) => listener());
-  chosen.listeners.forEach((listener) => listener());
-}
 const sayTopic = (layer, topic) => [`Layer ${layer}, topic ${topic}`, ...labelOf(layer, topic).map(isolate)].join(": ");
 const mixed = (words) => words.map(isolate).join(" ");
 

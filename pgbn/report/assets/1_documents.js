@@ -27,9 +27,9 @@ if (data.documents) {
 const mapNumbers = data.map && data.map.numbers ? decode(data.map.numbers, Uint32Array) : null;
 function titleOf(number) {
   if (documents.has(number)) return documents.get(number).title;
-  if (data.map && data.map.titles) {
+  if (data.map && data.map.names) {
     const at = mapNumbers ? mapNumbers.indexOf(number) : number;
-    if (at >= 0) return data.map.titles[at];
+    if (at >= 0) return data.map.names[at];
   }
   return `document ${number}`;
 }

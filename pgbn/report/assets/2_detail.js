@@ -59,18 +59,11 @@ side.close = () => {
     const fill = () => list.replaceChildren(...wordList(layer, topic, Number(slider.value)));
     slider.addEventListener("input", fill);
     fill();
-    const name = make("input", { type: "text", id: "own-name", maxlength: "80", autocomplete: "off", value: labelOf(layer, topic)[0] || "" });
-    name.addEventListener("change", () => {
-      const here = document.activeElement === name;
-      nameTopic(layer, topic, name.value.trim());
-      if (here) $("own-name").focus(); // the panel was drawn anew
-    });
     $("live").textContent = `${sayTopic(layer, topic)} chosen: ${nameOf(layer, topic, 5).join(", ")}`;
     const main = info.leads ? `; the main topic of ${grouped(info.leads[topic])} of ${grouped(data.size)} documents` : "";
     return [
       heading(sayTopic(layer, topic)),
       make("p", { class: "note" }, `${percent(info.weights[topic])} of the corpus${main}${info.active[topic] ? "" : "; not in use"}`),
-      make("label", { class: "naming", for: "own-name" }, "Your name for it", name),
       make("h3", {}, layer > 1 ? "Words, through all layers below" : "Words"),
       make("label", { class: "slider", for: "relevance" }, "typical ↔ frequent", slider), list,
       ...neighbours(`Made of, in layer ${layer - 1}`, layer - 1, childrenOf(layer, topic)),

@@ -34,7 +34,7 @@
       const own = row.layer === chosen.layer && row.topic === chosen.topic;
       return make("tr", { class: own ? "chosen" : undefined, "data-topic": row.layer + "/" + row.topic },
         make("td", {}, make("button", { type: "button", class: "open", "aria-label": `${sayTopic(row.layer, row.topic)}: show`,
-          onclick: () => choose(row.layer, row.topic) }, `${row.layer} / ${row.topic}`)),
+          onclick: () => choose(row.layer, row.topic) }, `layer${row.layer}_topic${row.topic}`)),
         make("td", { class: "words" }, ...row.words.slice(0, 8).map((word) => make("bdi", {}, word)),
           ...(row.active ? [] : [make("span", { class: "note" }, " (not in use)")])),
         make("td", { class: "figure" }, percent(row.weight)),
