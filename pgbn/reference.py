@@ -46,6 +46,8 @@ class Reference(WholeArrays):
     ``values`` includes the data. ``variates`` draws random numbers, see `pgbn.samplers.plain`.
     ``missing`` marks unknown cells of data, which every sweep imputes."""
 
+    number: Any = np.int64  # counts are whole; expectations of them need not be
+
     def __init__(
         self, network: Network, values: Mapping[str, Array], sizes: Mapping[str, int],
         variates: Any, missing: Mapping[str, Array] | None = None, replicates: int = 1,
@@ -81,7 +83,7 @@ class Reference(WholeArrays):
         """The Poisson counts behind data: the data, what their link draws, or what is imputed."""
         link, data = find_link(node), self.values[node.name]
         assert link is not None
-        counts = data.astype(np.int64)
+        counts = data.astype(self.number)
         if link.counts is not None:
             cells = (data != 0) | link.all_cells
             stream = Stream(0, (1, 1, int(cells.sum()), 1), variates=self.variates)
@@ -101,7 +103,7 @@ class Reference(WholeArrays):
         Rows of a node in time are drawn from last to first, each given the counts that later rows
         sent to it."""
         rule, shape = self.wiring.rules[node.name, slot], self.values[node.name].shape
-        self.from_later[node.name] = np.zeros(shape, np.int64)
+        self.from_later[node.name] = np.zeros(shape, self.number)
         count, exposure = np.zeros(shape), np.zeros(shape)
         for part in reversed(self.parts(node)):
             sent = self.ask(rule.count, node, part)
@@ -109,7 +111,7 @@ class Reference(WholeArrays):
                 sent, exposure[part] = sent.count, self.narrow(node, sent.exposure, part)
             count[part] = self.narrow(node, sent, part)
             if not rule.is_quadratic:
-                here = np.zeros(shape, np.int64)
+                here = np.zeros(shape, self.number)
                 here[part] = count[part]
                 self.share(node, slot, self.without_imputed(node, slot, here))
         self.drawn[node.name, slot] = Evidence(count, exposure)
@@ -130,7 +132,8 @@ class Reference(WholeArrays):
             terms, axes, weights, np.split(drawn[0, 0], ends, axis=1), strict=True
         ):
             for factor in (factor for factor in term.factors if factor.is_node):
-                found = self.sum(factor.dims, (own.reshape(weight.shape), (R, *dims))).astype(int)
+                found = self.sum(factor.dims, (own.reshape(weight.shape), (R, *dims)))
+                found = found.astype(self.number)
                 if factor.previous:
                     self.from_later[node.name] += self.moved(node, found, -factor.lag)
                     continue
