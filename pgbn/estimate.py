@@ -28,10 +28,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pgbn.engine.compile.program import Program, check_fits, complete_sizes
-from pgbn.engine.data.cells import check_possible, read_corpora, read_data
-from pgbn.engine.data.coords import bind_indexes, check_coords, read_coords
-from pgbn.engine.data.nonzero import Cells
+from pgbn.engine.compile.program import Program, check_possible
+from pgbn.engine.data.cells import Cells
+from pgbn.engine.data.reading import (
+    bind_indexes,
+    check_coords,
+    check_fits,
+    complete_sizes,
+    read_coords,
+    read_corpora,
+    read_data,
+)
 from pgbn.engine.run.draws import Draws
 from pgbn.engine.run.generate import Given, hold_some
 from pgbn.errors import DataError, did_you_mean
@@ -53,6 +60,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _TINY = float(np.finfo(np.float64).tiny)
+_LEAST_RATE = 1e-200  # so that counts divided by it are finite
 _WINDOW = 10  # sweeps from one value of the objective to the next
 
 
@@ -201,7 +209,7 @@ class Expectations(Reference):
     def _share(self, node: Node, slot: str, counts: Array) -> None:
         terms = self.wiring.polynomials[node.name, slot].terms
         total = np.broadcast_to(self.slot(node, slot), counts.shape)
-        ratio = (np.divide(counts, total, out=np.zeros(counts.shape), where=total > 0), (R, *node.axes))
+        ratio = counts / np.maximum(total, _LEAST_RATE), (R, *node.axes)
         for term in terms:
             arrays = self.factors(node, slot, term)
             for factor in (factor for factor in term.factors if factor.is_node):
@@ -233,6 +241,7 @@ class Expectations(Reference):
         rates = np.empty(data.values.size)
         self._run(cell_rates, data.edges, data.columns, rows, columns, rates)
         self.log_likelihood += self._fit(node, link.slot, data.values, rates)
+        rates = np.maximum(rates, _LEAST_RATE)
         weights = self._counts_behind_cells(link, data.values, rates) / rates
         from_cells = np.empty_like(rows), np.empty_like(columns)
         self._run(weighted_rows, data.edges, data.columns, weights, columns, from_cells[0])
@@ -383,6 +392,8 @@ def stays_sparse(network: Network, name: str, cells: Cells) -> bool:
     if link.counts is not None and not set(signature(link.counts).parameters) <= {"stream", link.slot}:
         return False
     polynomial = network.wiring.polynomials[name, link.slot]
+    if any(network.wiring.draws[each].kernel for each in polynomial.names if each in network.free):
+        return False  # a kernel reads the density of single cells
     return polynomial.along is None and all(
         term.phase == ALWAYS
         and not any(f.lookups or f.relation or f.when or f.previous or f.is_sparse

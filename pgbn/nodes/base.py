@@ -169,7 +169,7 @@ class Latent(Node):
         A node with a simplex also receives the ``axis`` of the simplex."""
         return None
 
-    def expected_log_density(self, mean: Array, geometric: Array, **slots: Any) -> Array | None:
+    def expected_log_density(self, mean: Array, geometric: Array, /, **slots: Any) -> Array | None:
         """E ln p(x | slots) of a value with a mean and a geometric mean e^{E ln x}, or None if
         there is no formula. The bound of variational Bayes needs it."""
         return None

@@ -87,7 +87,7 @@ class Dirichlet(Latent):
         each = xlogy(concentration - 1, np.maximum(value, _TINY)) - gammaln(concentration)
         return each + gammaln(total) / _entries(value.shape, axis)
 
-    def expected_log_density(self, mean: Array, geometric: Array, **slots: Any) -> Array:
+    def expected_log_density(self, mean: Array, geometric: Array, /, **slots: Any) -> Array:
         """ln Γ(Σ a) − Σ ln Γ(a) + Σ (a − 1) E ln φ: the log density at geometric means."""
         return self.log_density(geometric, **slots)
 

@@ -77,7 +77,7 @@ class Gamma(Latent):
         density = xlogy(safe, rate) - log_gamma + xlogy(safe - 1, value) - rate * value
         return np.where(positive, density, np.where(value <= _TINY, 0.0, -np.inf))
 
-    def expected_log_density(self, mean: Array, geometric: Array, **slots: Any) -> Array:
+    def expected_log_density(self, mean: Array, geometric: Array, /, **slots: Any) -> Array:
         """a ln c − ln Γ(a) + (a − 1) E ln θ − c E θ."""
         shape, rate = slots["shape"], slots["rate"]
         logs = (shape - 1) * np.log(geometric) + xlogy(shape, rate)

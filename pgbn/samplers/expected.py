@@ -23,19 +23,16 @@ _TINY = float(np.finfo(np.float64).tiny)
 
 
 def expected_tables(m: Any, r: Any) -> Array:
-    """E[CRT(m, r)] = r (ψ(r + m) − ψ(r)) for a whole number m.
+    """E[CRT(m, r)] = r (ψ(r + m) − ψ(r)), if all m are whole numbers.
 
-    The mean number m of customers need not be whole. It is then read as that of a Poisson count,
-    which is 0 with probability e^{−m}: the number of tables is (1 − e^{−m}) times that of the
-    m / (1 − e^{−m}) customers who are there if anybody is (Teh, Newman & Welling 2006). A whole
-    number from 30 on is the same either way.
+    The mean of a number m of customers need not be whole. It is then read as that of a Poisson
+    count, which is 0 with probability e^{−m}: the number of tables is (1 − e^{−m}) times that of
+    the m / (1 − e^{−m}) customers who are there if anybody is (Teh, Newman & Welling 2006).
     """
-    m, r = np.asarray(m, np.float64), np.asarray(r, np.float64)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        somebody = -np.expm1(-m)
-        there = np.where(m > 1e-8, m / somebody, 1.0)
-        safe = np.maximum(r, 1e-12)  # the limit: one table
-        tables = somebody * np.maximum(safe * (psi(safe + there) - psi(safe)), 1.0)
+    m, r = np.asarray(m, np.float64), np.maximum(np.asarray(r, np.float64), 1e-12)
+    somebody = np.ones_like(m) if (m == np.floor(m)).all() else -np.expm1(-m)
+    there = np.maximum(np.divide(m, somebody, out=np.ones_like(m), where=m > 1e-8), 1.0)
+    tables = somebody * r * (psi(r + there) - psi(r))
     return np.where(m > 0, np.minimum(tables, m), 0.0)
 
 
@@ -213,7 +210,7 @@ class GeometricVariates(ExpectedVariates):
 
 def _filled(stream: Stream, value: Any) -> Array:
     """A value at every entry of a draw."""
-    return np.array(np.broadcast_to(np.asarray(value, np.float64), stream.shape))
+    return np.asarray(value, np.float64) + np.zeros(stream.shape)
 
 
 def _shares(weights: Array) -> Array:
