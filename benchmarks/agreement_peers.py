@@ -57,7 +57,7 @@ def ours(counts: sparse.csr_matrix, topics: int, alpha: float, seed: int) -> Tra
         "theta": np.full((documents, topics), 1 / topics),
     }
     chain = pgbn.zoo.lda(topics, alpha=alpha, eta=ETA).chain(
-        {"x": counts}, seed=seed, init=flat, sampler="collapsed", threads=1
+        {"x": counts}, seed=seed, start=flat, sampler="collapsed", threads=1
     )
     row, word = tokens(counts)
     trace = {}

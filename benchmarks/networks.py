@@ -17,10 +17,10 @@ __all__ = ["Sweeper", "bars", "error_of_mean", "least", "machine", "measure", "p
 class Sweeper:
     """A chain of a belief network whose sweeps are timed."""
 
-    def __init__(self, counts, widths, threads=1, sampler="auto", burn_in=0, like=None, init=None):
+    def __init__(self, counts, widths, threads=1, sampler="auto", burn_in=0, like=None, start=None):
         network = pgbn.zoo.pgbn(widths)
         self.chain = network.chain({"x": counts}, seed=1, sampler=sampler, threads=threads,
-                                   init=init)  # fmt: skip
+                                   start=start)  # fmt: skip
         if like is not None:  # the same state, so that only the threads differ
             self.chain.restore(like.chain.state(), like.chain.sweeps)
         self.chain.sweep(burn_in)

@@ -87,7 +87,7 @@ def beside_collapsed(counts, arguments, topics, copies):
     begin = first._select(["r", "gamma0", "c0"])
     sides = {}
     for name, threads in (("collapsed", 1), ("partial", 2)):
-        side = Sweeper(many, [topics], threads, name, init=begin)
+        side = Sweeper(many, [topics], threads, name, start=begin)
         share_labels(first, side.chain, 3, copies)
         sides[f"{name} on {threads}"] = side
     name = f"partial on two against collapsed on one, {int(many.sum())} tokens, K = {topics}"

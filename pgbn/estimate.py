@@ -5,13 +5,13 @@ variates are means (`pgbn.samplers.expected`): counts are shared out in proporti
 (a + m) / (c + q), a vector of proportions (η + n) / Σ (η + n), and tables their expected number.
 
 With given shapes and concentrations this is the EM algorithm. (a + m) / (c + q) is the mode of a
-gamma in ln θ, and (η + n) / Σ (η + n) the mode of proportions in their softmax basis, so `objective`,
-the log posterior density in this basis, never falls. With latent shapes, as in a Poisson gamma
-belief network, it is a heuristic: expected tables take the place of an integral.
+gamma in ln θ, and (η + n) / Σ (η + n) that of proportions in their softmax basis. The objective is
+the log posterior density in this basis, which never falls. With latent shapes, as in a Poisson
+gamma belief network, it is a heuristic: expected tables take the place of an integral.
 
-`Variational` shares counts out in proportion to geometric means e^{E ln θ} instead, and keeps the law
-of every node: mean-field variational Bayes. Where all shapes, rates and concentrations are given,
-its objective is the evidence lower bound, which never falls.
+`Variational` shares counts out in proportion to geometric means e^{E ln θ} instead, and keeps the
+law of every node. This is mean-field variational Bayes. With given shapes and concentrations its
+objective is the lower bound of the evidence, which never falls.
 
 Data that are a sparse matrix stay one. A rate Σ_k a_ik b_jk is evaluated at the non-zero cells
 alone, and their counts are returned to rows and columns (`pgbn.samplers.factor_products`). The cost
@@ -39,9 +39,10 @@ from pgbn.engine.data.reading import (
     read_corpora,
     read_data,
 )
+from pgbn.engine.run.chain import read_start
 from pgbn.engine.run.draws import Draws
-from pgbn.engine.run.generate import Given, hold_some
-from pgbn.errors import DataError, did_you_mean
+from pgbn.engine.run.generate import Given, hold_some, to_axes
+from pgbn.errors import DataError
 from pgbn.network.connections import Source
 from pgbn.network.network import Network
 from pgbn.network.steps import Step
@@ -57,7 +58,7 @@ from pgbn.samplers.plain import PlainVariates
 from pgbn.samplers.random import Stream
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    pass
 
 _TINY = float(np.finfo(np.float64).tiny)
 _LEAST_RATE = 1e-200  # so that counts divided by it are finite
@@ -97,7 +98,7 @@ class Sides:
     @property
     def width(self) -> int:
         """The number of summands k."""
-        return self.of_rows[0, 0].size
+        return int(self.of_rows[0, 0].size)
 
 
 class Expectations(Reference):
@@ -112,7 +113,9 @@ class Expectations(Reference):
         self, network: Network, cells: Mapping[str, Cells], sizes: Mapping[str, int],
         generator: np.random.Generator, executor: Executor,
     ) -> None:  # fmt: skip
-        self.sparse = {n: SparseData(each) for n, each in cells.items() if stays_sparse(network, n, each)}
+        self.sparse = {
+            n: SparseData(each) for n, each in cells.items() if stays_sparse(network, n, each)
+        }
         dense = {n: each for n, each in cells.items() if n not in self.sparse}
         values = {n: each.dense().astype(np.float64) for n, each in dense.items()}
         values |= {n: np.zeros(1) for n in self.sparse}  # nothing reads them
@@ -171,7 +174,9 @@ class Expectations(Reference):
             total = self.density(node, ())[0]
             slots = {slot: self.slot(node, slot) for slot in self._constant_exposures(node)}
         for slot, weighted in slots.items():
-            lacking = np.broadcast_to(weighted - self.slot(node, slot), self.values[node.name].shape)
+            lacking = np.broadcast_to(
+                weighted - self.slot(node, slot), self.values[node.name].shape
+            )
             total += self._constant_exposures(node)[slot] * lacking.sum()
         return float(total)
 
@@ -188,7 +193,9 @@ class Expectations(Reference):
             node, value = self.nodes[name], self.values[name]
             assert isinstance(node, Latent)
             total += float(self.density(node, ())[0])
-            if not node.finite and (node.sums_over or (node.support == "positive" and not node.real)):
+            if not node.finite and (
+                node.sums_over or (node.support == "positive" and not node.real)
+            ):
                 total += float(np.log(value, where=value > 0, out=np.zeros_like(value)).sum())
         return total
 
@@ -272,12 +279,13 @@ class Expectations(Reference):
 
     def _fit(self, node: Node, slot: str, values: Array, rates: Array) -> float:
         """Σ log p(x | λ). A cell of 0 has −qλ, so that only the sum of all λ is needed."""
-        q = float(self.wiring.rules[node.name, slot].exposure)
+        q = self._constant_exposures(node)[slot]
         assert isinstance(node, Observed)
         each = node.log_density_cells(values, **{slot: rates}) + q * rates
-        total = sum(self.sum((), *self.factors(node, slot, term), over=(*node.axes, *term.contracted))
-                    for term in self.wiring.polynomials[node.name, slot].terms)  # fmt: skip
-        return float(each.sum() - q * np.asarray(total)[0])
+        terms = self.wiring.polynomials[node.name, slot].terms
+        totals = [self.sum((), *self.factors(node, slot, t), over=(*node.axes, *t.contracted))[0]
+                  for t in terms]  # fmt: skip
+        return float(each.sum() - q * sum(totals))
 
     def _deliver(self, node: Node, sides: list[Sides], of_rows: Array, of_columns: Array) -> None:
         """Add up the counts of each side for the factors that stand in it."""
@@ -296,7 +304,7 @@ class Expectations(Reference):
 
     def evidence(self, node: Node, slot: str, part: str, **given: Array) -> Array:
         if node.name in self.sparse and part == "exposure":
-            return np.asarray(float(self.wiring.rules[node.name, slot].exposure))
+            return np.asarray(self._constant_exposures(node)[slot])
         return super().evidence(node, slot, part, **given)
 
     def through(self, source: Source, sent: Array) -> Array:
@@ -310,7 +318,7 @@ class Expectations(Reference):
 
 
 class Variational(Expectations):
-    """Mean-field variational Bayes: ``laws`` are the slots of the law of each node, part by part."""
+    """Mean-field variational Bayes. ``laws`` are the slots of the law of each node, by part."""
 
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)
@@ -341,9 +349,13 @@ class Variational(Expectations):
         self.laws.setdefault(node.name, []).append((part, slots))
         weight = self.geometric.get(node.name, self.values[node.name]).copy()
         found = self.variates.geometric
-        weight[part] = self.values[node.name][part] if found is None else found.reshape(weight[part].shape)
+        weight[part] = (
+            self.values[node.name][part] if found is None else found.reshape(weight[part].shape)
+        )
         self.geometric[node.name] = np.maximum(weight, _TINY)
-        self.entropies[node.name] = self.entropies.get(node.name, 0.0) + (self.variates.entropy or 0.0)
+        self.entropies[node.name] = self.entropies.get(node.name, 0.0) + (
+            self.variates.entropy or 0.0
+        )
 
     def prior_density(self) -> float:
         """E ln p − E ln q of all latent nodes, if all are gammas and proportions; else NaN."""
@@ -352,6 +364,7 @@ class Variational(Expectations):
         total = sum(self.entropies.values())
         for name in self.network.free:
             node = self.nodes[name]
+            assert isinstance(node, Latent)
             given: dict[str, Any] = {s: self.wide(node, self.slot(node, s)) for s in node.slots()}
             given |= {"axis": self.stream(node).simplex} if node.sums_over else {}
             each = node.expected_log_density(
@@ -368,13 +381,17 @@ class Variational(Expectations):
             node = self.nodes[name]
             for part, slots in laws:
                 stream = replace(self.stream(node, part), variates=plain)
-                values[name][part] = node.generate(stream, **slots).reshape(values[name][part].shape)
+                values[name][part] = node.generate(stream, **slots).reshape(
+                    values[name][part].shape
+                )
         return values
 
 
 def _joined(arrays: list[Array]) -> Array:
     """Arrays (1, rows, …) as one matrix, with the columns that kernels want."""
-    return padded(np.concatenate([array[0].reshape(array.shape[1], -1) for array in arrays], axis=1))
+    return padded(
+        np.concatenate([array[0].reshape(array.shape[1], -1) for array in arrays], axis=1)
+    )
 
 
 def stays_sparse(network: Network, name: str, cells: Cells) -> bool:
@@ -389,7 +406,10 @@ def stays_sparse(network: Network, name: str, cells: Cells) -> bool:
     rule = rules[link.slot]
     if rule.count != "count" or not isinstance(rule.exposure, int | float):
         return False
-    if link.counts is not None and not set(signature(link.counts).parameters) <= {"stream", link.slot}:
+    if link.counts is not None and not set(signature(link.counts).parameters) <= {
+        "stream",
+        link.slot,
+    }:
         return False
     polynomial = network.wiring.polynomials[name, link.slot]
     if any(network.wiring.draws[each].kernel for each in polynomial.names if each in network.free):
@@ -405,36 +425,17 @@ def stays_sparse(network: Network, name: str, cells: Cells) -> bool:
 _METHODS = {"expectation": Expectations, "variational": Variational}
 
 
-def check_estimate(
-    network: Network, method: Any, tolerance: Any, draws: int, start: Any
-) -> Mapping[str, Array]:
-    """Reject wrong arguments of `pgbn.Network.estimate`; the values of ``start`` by name."""
+def check_estimate(method: Any, tolerance: Any, draws: int) -> None:
+    """Reject wrong arguments of `pgbn.Network.estimate`."""
     if method not in _METHODS:
         raise DataError(f"method={method!r:.60}: must be 'expectation' or 'variational'")
     if not isinstance(tolerance, int | float) or not 0 <= tolerance < 1:
         raise DataError(f"tolerance={tolerance!r:.60}: must be a number of at least 0, below 1")
     if draws and method != "variational":
         raise DataError(
-            f"draws={draws}: an expectation is one point; give method='variational', or run a chain "
-            "from the point: net.sample(data, start=point)"
+            f"draws={draws}: an expectation is one point; give method='variational', or run a "
+            "chain from the point: net.sample(data, start=point)"
         )
-    return starting_values(network, start)
-
-
-def starting_values(network: Network, start: Any) -> dict[str, Array]:
-    """The first values of some latent nodes: a dict of arrays, or the last draw of `Draws`."""
-    if start is None:
-        return {}
-    if isinstance(start, Draws):
-        return {n: start[n][-1, -1] for n in start if n in network.free}
-    if not isinstance(start, Mapping):
-        raise DataError(f"start={start!r:.60}: give draws, or a dict from names of nodes to arrays")
-    for name in start:
-        if name not in network.free:
-            raise DataError(
-                f"start: {name!r:.60} is not a latent node that is free.{did_you_mean(name, network.free)}"
-            )
-    return {name: np.asarray(value, np.float64) for name, value in start.items()}
 
 
 def estimate(
@@ -456,7 +457,8 @@ def estimate(
     point = _METHODS[method](network, cells, sizes, np.random.default_rng(seed), executor)
     for name, value in fixed.values(0).items():
         point.values[name] = np.array(value, np.float64)[None]
-    point.begin(start)
+    point.begin({name: to_axes(program, name, value)[0] for name, value in
+                 read_start(program, {} if start is None else start).items()})  # fmt: skip
     path = climb(point, sweeps, tolerance)
     found = [point.posterior_draw() for _ in range(draws)] if draws else [point.values]
     return Draws(

@@ -232,3 +232,35 @@ def test_nodes_without_an_expectation_are_named() -> None:
 def test_wrong_arguments_are_named(arguments: dict[str, Any], words: str) -> None:
     with pytest.raises(pg.PgbnError, match=words):
         pg.zoo.pfa(3).estimate({"x": _counts(9, 5)}, **arguments)
+
+
+# ---- starts -------------------------------------------------------------------------------------
+
+
+def test_a_chain_that_starts_from_an_estimate_needs_fewer_sweeps() -> None:
+    X = sp.csr_matrix(_counts(300, 60))
+    net = pg.zoo.pfa(8)
+    random = net.chain({"x": X}, seed=1).sweep(2).log_likelihood()
+    far = net.chain({"x": X}, seed=1).sweep(60).log_likelihood()
+    chains = [net.chain({"x": X}, seed=1, chain=n, start="estimate").sweep(2) for n in (0, 1)]
+    for chain in chains:
+        assert chain.log_likelihood() - random > 0.8 * (far - random)
+    phi = [chain.values["phi1"] for chain in chains]
+    assert not np.allclose(*phi)  # each has an estimate of its own
+
+
+def test_draws_and_estimates_can_be_a_start(tmp_path: Any) -> None:
+    data, net = {"x": _counts(20, 8)}, pg.zoo.pfa(3)
+    point = net.estimate(data, sweeps=20)
+    for start in (point, {"phi1": point["phi1"][0, 0]}, "estimate"):
+        kept = net.sample(data, 2, 3, start=start, progress=False)
+        saved = net.sample(data, 2, 3, start=start, progress=False, save=tmp_path / str(id(start)))
+        assert np.array_equal(kept["phi1"], saved["phi1"])
+    with pytest.raises(pg.DataError, match="'estimate'"):
+        net.sample(data, 2, 3, start="nmf", progress=False)
+
+
+def test_a_switch_that_is_half_on_is_left_out_of_a_start() -> None:
+    data, net = {"x": _counts(20, 8)}, pg.zoo.gated_pfa(3)
+    point = net.estimate(data, sweeps=3)
+    assert set(np.unique(net.chain(data, start=point).values["h"])) <= {0.0, 1.0}

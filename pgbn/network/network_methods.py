@@ -127,7 +127,7 @@ class NetworkMethods:
         data: Mapping[str, Any],
         seed: Seed = 0,
         chain: Seed = 0,
-        init: Mapping[str, Any] | None = None,
+        start: Mapping[str, Any] | Draws | str | None = None,
         sampler: str = "auto",
         threads: int | None = None,
         executor: Executor | None = None,
@@ -142,8 +142,10 @@ class NetworkMethods:
             frames, xarray and masked arrays (for missing cells) are allowed.
         seed, chain
             Chains with the same ``seed`` and another number ``chain`` are independent.
-        init
-            First values of some latent nodes. The others are drawn from the prior.
+        start
+            First values of some latent nodes, by name, or draws, whose last one is taken. The
+            other nodes are drawn from the prior. "estimate" begins from a point estimate of the
+            chain's own, see `estimate`.
         sampler
             How the counts of the first layer φ·θ are drawn. All samplers are exact:
 
@@ -182,7 +184,7 @@ class NetworkMethods:
         from pgbn.engine.run.chain import Chain
 
         return Chain._of_data(
-            self._network, data, seed, chain, init, sampler, threads, executor, given
+            self._network, data, seed, chain, start, sampler, threads, executor, given
         )
 
     @validated
@@ -249,8 +251,8 @@ class NetworkMethods:
         """
         from pgbn.estimate import check_estimate, estimate
 
-        begin = check_estimate(self._network, method, tolerance, draws, start)
-        return estimate(self._network, data, method, sweeps, tolerance, draws, seed, begin, given,
+        check_estimate(method, tolerance, draws)
+        return estimate(self._network, data, method, sweeps, tolerance, draws, seed, start, given,
                         coords, threads)  # fmt: skip
 
     @validated
@@ -274,6 +276,7 @@ class NetworkMethods:
         save: Place | None = None,
         minutes: float | None = 5.0,
         engine: str = "fast",
+        start: Mapping[str, Any] | Draws | str | None = None,
     ) -> Draws:
         """Run chains and keep draws of latent nodes.
 
@@ -317,6 +320,10 @@ class NetworkMethods:
             "fast", or "reference": the same law in plain numpy (`pgbn.reference`), for small data
             and without numba. Its random numbers are different, it shows no progress, and it
             rejects ``save``, ``executor``, ``threads``, ``parallel``, ``callback`` and ``sampler``.
+        start
+            Where the chains begin: first values of some latent nodes, by name; draws, whose last
+            one is taken; or "estimate", a point estimate for each chain from its own seed. By
+            default they begin at draws from the prior.
 
         Returns
         -------
@@ -338,7 +345,7 @@ class NetworkMethods:
         if engine != "fast":
             from pgbn.reference_run import check_engine, sample_reference
 
-            check_engine(engine, save=save, executor=executor, threads=threads,
+            check_engine(engine, start=start, save=save, executor=executor, threads=threads,
                          parallel=None if parallel == 1 else parallel, callback=callback,
                          sampler=None if sampler == "auto" else sampler)  # fmt: skip
             return sample_reference(
@@ -348,7 +355,7 @@ class NetworkMethods:
 
         return sample(
             self._network, data, burn_in, draws, thin, chains, seed, keep, progress, sampler,
-            threads, callback, executor, given, coords, parallel, save, minutes,
+            threads, callback, executor, given, coords, parallel, save, minutes, start,
         )  # fmt: skip
 
     @validated

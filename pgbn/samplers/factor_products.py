@@ -25,7 +25,7 @@ from pgbn.samplers.lanes import (
 _1, _LANES, _BLOCK = np.uint64(1), np.uint64(LANES), np.uint64(4 * LANES)
 
 
-def padded(matrix):
+def padded(matrix: np.ndarray) -> np.ndarray:
     """A matrix with zeros to the right, up to a multiple of the lanes: C-contiguous float64."""
     rows, width = matrix.shape
     out = np.zeros((rows, max(1, -(-width // LANES)) * LANES))
@@ -42,7 +42,9 @@ def cell_rates(_key, start, stop, edges, columns, a, b, out):
         for c in range(edges[i], edges[i + 1]):
             other, k, total = np.uint64(columns[c]) * size, np.uint64(0), zeros(rows)
             while k < size:
-                total = add_product(total, load_lanes(rows, begin + k), load_lanes(others, other + k))
+                total = add_product(
+                    total, load_lanes(rows, begin + k), load_lanes(others, other + k)
+                )
                 k += _LANES
             out[c] = last(running_sum(total))
 

@@ -48,7 +48,7 @@ def test_data_with_names(dims: tuple[str, str]) -> None:
 def test_names_in_init_given_and_constants() -> None:
     turned = xr.DataArray(PHI, dims=("topic", "term")).T
     sizes = {"doc": 2}
-    assert np.array_equal(swept(X, init={"phi": turned}), swept(X, init={"phi": PHI}))
+    assert np.array_equal(swept(X, start={"phi": turned}), swept(X, start={"phi": PHI}))
     drawn = NET.generate(sizes=sizes, given={"phi": turned})
     assert np.array_equal(drawn["x"], NET.generate(sizes=sizes, given={"phi": PHI})["x"])
     assert np.array_equal(drawn["phi"], PHI)
@@ -59,8 +59,8 @@ WRONG_NAMES = xr.DataArray(X, dims=("doc", "word"))
 REFUSED: dict[str, tuple[Callable[[], Any], list[str]]] = {
     "data": (lambda: swept(WRONG_NAMES), ["x:", "('doc', 'word')", "('doc', 'term')"]),
     "init": (
-        lambda: swept(X, init={"theta": WRONG_NAMES}),
-        ["init: theta", "('doc', 'word')", "('doc', 'topic')"],
+        lambda: swept(X, start={"theta": WRONG_NAMES}),
+        ["start: theta", "('doc', 'word')", "('doc', 'topic')"],
     ),
     "given": (lambda: NET.generate(given={"phi": WRONG_NAMES}), ["given: 'phi'", "'word'"]),
     "constant": (
@@ -69,7 +69,7 @@ REFUSED: dict[str, tuple[Callable[[], Any], list[str]]] = {
     ),
     "masked constant": (lambda: pg.Constant(MASKED, dims=("a", "b")), ["Constant", "masked"]),
     "masked factor": (lambda: pg.Gamma("g", 1, 1) * MASKED, ["masked", "filled"]),
-    "masked init": (lambda: swept(X, init={"phi": MASKED}), ["init: phi", "masked"]),
+    "masked init": (lambda: swept(X, start={"phi": MASKED}), ["start: phi", "masked"]),
     "masked given": (lambda: NET.generate(given={"phi": MASKED}), ["given: 'phi'", "masked"]),
     "ancestors": (
         lambda: SHARED.generate(sizes={"i": 2}, given={"a": [1.0, 1.0]}),

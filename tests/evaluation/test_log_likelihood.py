@@ -27,7 +27,7 @@ def test_cells_sum_up_to_the_log_density(name: str) -> None:
     data = {n: cells.dense()[0] for n, cells in draws.data.items()}
     for draw in range(2):
         values = {n: draws[n][0, draw] for n in network.latent}
-        chain = network.chain(data, init=values, sampler="composed")
+        chain = network.chain(data, start=values, sampler="composed")
         each = [draws.log_likelihood(x)[0, draw].sum() for x in network.observed]
         assert sum(each) == pytest.approx(chain.log_likelihood(), rel=1e-9)
         joint = log_likelihood.log_joint(draws)[0, draw]

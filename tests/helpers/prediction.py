@@ -51,7 +51,7 @@ def row_density_by_brute_force(
         own = draws.data[name].dense()[0]
         at = network[name].axes.index(plate) if plate in network[name].axes else None
         data[name] = own if at is None else np.repeat(np.take(own, [row], at), many, at)
-    chain = network.chain(data, init={n: values.get(n, held.get(n)) for n in network.latent
+    chain = network.chain(data, start={n: values.get(n, held.get(n)) for n in network.latent
                                       if n in values or n in held}, sampler="composed")  # fmt: skip
     chosen = [name for name in network.observed if plate in network[name].axes]
     logs = sum(log_density(chain._program, name, plate)[0] for name in chosen)

@@ -139,7 +139,7 @@ def test_networks_of_too_many_nodes_are_refused_at_once() -> None:
 
 VERBS = {
     "sample": ("burn_in", "draws", "thin", "chains", "seed", "keep", "sampler", "threads"),
-    "chain": ("seed", "chain", "init", "sampler", "threads"),
+    "chain": ("seed", "chain", "start", "sampler", "threads"),
     "generate": ("seed", "sizes", "given"),
     "explain": ("format",),
     "with_order": ("order",),

@@ -53,4 +53,4 @@ def test_file_derivation_and_values() -> None:
     assert "Bessel" in text
     assert "∼ Pois(r" in text
     with pytest.raises(pg.DataError, match=r"value 1\.5; counts are"):
-        network.chain({"x": np.ones((2, 2), int)}, init={"h": np.full((2, 2), 1.5)})
+        network.chain({"x": np.ones((2, 2), int)}, start={"h": np.full((2, 2), 1.5)})

@@ -227,7 +227,7 @@ def test_linked_counts_and_drawn_counts_together() -> None:
     result = geweke(net, {"doc": 2, "term": 2}, replicates=4_000, sweeps=6)
     assert result.worst < 4, str(result)
     data = np.array([[3, 0], [1, 2]])
-    chain = net.chain({"x": data}, init={"r": [1.0, 2.0], "p": [0.3, 0.6]})
+    chain = net.chain({"x": data}, start={"r": [1.0, 2.0], "p": [0.3, 0.6]})
     expected = stats.nbinom([[1.0], [2.0]], [0.7, 0.4]).logpmf(data).sum()
     assert chain.log_likelihood() == pytest.approx(expected)
 

@@ -80,7 +80,7 @@ ROOMS = {
 FOUNDATION = ("errors", "checks", "versions", "diagnostics", "datasets")
 
 # The other files at the top: the entrances, and public names of modules that stand in a folder.
-TOP = ("__init__", "__main__", "checkpoint", "extend", "reference",
+TOP = ("__init__", "__main__", "checkpoint", "estimate", "extend", "reference",
        "reference_arrays", "reference_run")  # fmt: skip
 
 # Files with methods that belong to a folder above: they import what they need when called.

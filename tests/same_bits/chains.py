@@ -140,7 +140,7 @@ def _beginnings() -> None:
     def given(threads: int) -> object:
         values = network.chain(data, seed=1, threads=threads).sweep(2).values
         init = {name: values[name] for name in ("phi1", "theta1", "r")}
-        chain = network.chain(data, seed=2, chain=3, init=init, threads=threads)
+        chain = network.chain(data, seed=2, chain=3, start=init, threads=threads)
         return [everything_of(chain), everything_of(chain.sweep(2))]
 
     def restored(threads: int) -> object:

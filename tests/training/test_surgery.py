@@ -41,7 +41,7 @@ def test_prune_of_an_unused_factor_does_not_change_the_rates():
     np.testing.assert_allclose(
         pruned["theta2"] @ pruned["phi2"], state["theta2"] @ state["phi2"], rtol=1e-12
     )
-    network.with_sizes(topic2=3).chain({"x": np.ones((5, 7), int)}, init=pruned).sweep()
+    network.with_sizes(topic2=3).chain({"x": np.ones((5, 7), int)}, start=pruned).sweep()
 
 
 @pytest.mark.parametrize(

@@ -516,7 +516,7 @@ def given_coords(network: Network, given: Any, names: Iterable[str], what: str =
 
 
 def check_labels(network: Network, data: Any, what: str, values: Any, names: Iterable[str]) -> None:
-    """Reject values (``given=``, ``init=``) whose labels along a dim are not those of the data."""
+    """Reject values (``given=``, ``start=``) whose labels along a dim are not those of the data."""
     labels = given_coords(network, values, names, what)
     if labels and isinstance(data, Mapping):
         same_labels(what, labels, given_coords(network, data, data, "data"), "the data")

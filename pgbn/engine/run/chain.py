@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from copy import copy
 from signal import SIGINT
 from threading import Lock
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,12 +50,15 @@ if TYPE_CHECKING:
     from pgbn.network.network import Network
 
 
-def begin_values(program: Program, given: Given, key: int, init: Mapping[str, Any]) -> None:
-    """Set given nodes to the first of their values, and the others to the values in ``init``, or
+START_SWEEPS = 100  # of expectations, before a chain that starts from an estimate
+
+
+def begin_values(program: Program, given: Given, key: int, start: Any) -> None:
+    """Set given nodes to the first of their values, and the others to the values in ``start``, or
     else to draws from the prior."""
     given.put(program, 0)
     check_possible(program)
-    first = _read_init(program, init)
+    first = read_start(program, start)
     for name in program.network.free:
         value = first.get(name)
         if value is None:
@@ -80,29 +83,57 @@ def _stored(program: Program, name: str, value: NDArray[Any], begun: bool) -> ND
     return kept
 
 
-def _read_init(program: Program, init: Mapping[str, Any]) -> dict[str, NDArray[np.float64]]:
-    """Checked initial values, in storage order."""
-    out = {}
+def read_start(program: Program, start: Any) -> dict[str, NDArray[np.float64]]:
+    """The first values of some latent nodes, checked, in storage order: those of a dict, or the
+    last of some draws. A point estimate that is no possible value, such as half a switch, is left
+    out."""
+    if hasattr(start, "values") and hasattr(start, "dims"):  # Draws, which are made of chains
+        start = _possible_values(program.network, start)
+    if not isinstance(start, Mapping):
+        raise DataError(
+            f"start={start!r:.60}: give a dict from names of latent nodes to arrays, draws, or "
+            "'estimate'"
+        )
+    return {name: _read_first(program, name, value) for name, value in start.items()}
+
+
+def _possible_values(network: Network, draws: Any) -> dict[str, Any]:
+    """The last draw of the free nodes, where it is a possible value."""
+    last = {name: draws[name][-1, -1] for name in draws if name in network.free}
+    return {name: value for name, value in last.items()
+            if not cast(Latent, network.nodes[name]).refuses(value)}  # fmt: skip
+
+
+def _read_first(program: Program, name: str, value: Any) -> NDArray[np.float64]:
+    """One of them."""
     latent = program.network.free
-    if not isinstance(init, Mapping):
-        raise DataError(f"init={init!r}: give a dict from names of latent nodes to arrays")
-    for name, value in init.items():
-        if name not in latent:
-            held = f"init: {name!r} is given; omit it from init"
-            unknown = f"init: {name!r} is not a latent node.{did_you_mean(name, latent)}"
-            raise DataError(held if name in program.network.given else unknown)
-        node = program.network.nodes[name]
-        assert isinstance(node, Latent)
-        check_unmasked(f"init: {name}", value)
-        value = in_order(f"init: {name}", node.axes, value)
-        array = numbers(f"init: {name}", value).astype(np.float64)
-        if array.ndim != len(node.axes):
-            raise DataError(f"init: {name} has shape {array.shape}, but its dims are {node.axes}")
-        complaint = node.refuses(array)
-        if complaint:
-            raise DataError(f"init: {name} {complaint}")
-        out[name] = to_storage(program, name, array[None])
-    return out
+    if name not in latent:
+        held = f"start: {name!r} is given; omit it from start"
+        unknown = f"start: {name!r} is not a latent node.{did_you_mean(name, latent)}"
+        raise DataError(held if name in program.network.given else unknown)
+    node = program.network.nodes[name]
+    assert isinstance(node, Latent)
+    check_unmasked(f"start: {name}", value)
+    value = in_order(f"start: {name}", node.axes, value)
+    array = numbers(f"start: {name}", value).astype(np.float64)
+    if array.ndim != len(node.axes):
+        raise DataError(f"start: {name} has shape {array.shape}, but its dims are {node.axes}")
+    complaint = node.refuses(array)
+    if complaint:
+        raise DataError(f"start: {name} {complaint}")
+    return to_storage(program, name, array[None])
+
+
+def estimated(
+    network: Network, data: Mapping[str, Any], start: Any, seed: int, number: int,
+    threads: int | None, given: Any,
+) -> Any:  # fmt: skip
+    """``start`` or, for "estimate", the point estimate of a chain: each from its own seed."""
+    if not isinstance(start, str) or start != "estimate":
+        return {} if start is None else start
+    own = stream_key(seed, number, word_of("estimate")) >> 1  # below 2^63, as seeds are
+    return network.estimate(data, sweeps=START_SWEEPS, seed=own, given=given or None,
+                            threads=threads)  # fmt: skip
 
 
 def check_imputed(program: Program, name: str, caller: str = "imputed") -> None:
@@ -169,7 +200,7 @@ class Chain:
         data: Mapping[str, Any],
         seed: int = 0,
         chain: int = 0,
-        init: Mapping[str, Any] | None = None,
+        start: Any = None,
         sampler: str = "auto",
         threads: int | None = None,
         executor: Executor | None = None,
@@ -177,7 +208,7 @@ class Chain:
     ) -> Chain:
         """See `pgbn.Network.chain`."""
         network, data = bind_indexes(network, data)
-        network, values = hold(network, given, data=data, init=init)
+        network, values = hold(network, given, data=data, start=start)
         fixed = Given(network, values)
         worker = executor_of(threads, executor)
         cells = read_data(network, read_corpora(network, data, worker))
@@ -186,7 +217,8 @@ class Chain:
         check_fits(network, sizes, rows_in=worker.memory)
         program = Program(network, cells, sizes, 1, worker.local if worker.spreads_rows else worker)
         program.shards = shards_of(program, worker)
-        begin_values(program, fixed, stream_key(seed, chain), {} if init is None else init)
+        first = estimated(network, data, start, seed, chain, threads, values)
+        begin_values(program, fixed, stream_key(seed, chain), first)
         return cls(program, fixed, seed, chain, sampler)
 
     @classmethod

@@ -220,7 +220,7 @@ class Given:
 
 
 def hold(
-    network: Network, given: Any, partly: bool = False, data: Any = None, init: Any = None
+    network: Network, given: Any, partly: bool = False, data: Any = None, start: Any = None
 ) -> tuple[Network, dict[str, Any]]:
     """The network with its given nodes, and their values; ``partly``: not of all of them. The
     labels of given and initial values must be those of the ``data``.
@@ -238,8 +238,8 @@ def hold(
                 f"given: no value of {name!r}, which is a given node; give {{{name!r}: array, …}}"
             )
     check_labels(network, data, "given", given, values)
-    if isinstance(init, Mapping):
-        check_labels(network, data, "init", init, init)
+    if isinstance(start, Mapping):
+        check_labels(network, data, "start", start, start)
     return held, values
 
 

@@ -659,6 +659,7 @@ def sample(
     parallel: int = 1,
     save: str | Path | None = None,
     minutes: float | None = 5.0,
+    start: Any = None,
 ) -> Draws:
     """See `pgbn.Network.sample`, which checks the arguments by their types."""
     network, data = bind_indexes(network, data)
@@ -672,7 +673,7 @@ def sample(
     each = threads if parallel == 1 else _threads_each(plan, threads)
 
     def make(number: int) -> Chain:
-        return Chain._of_data(network, data, seed, number, None, sampler, each, executor, held)
+        return Chain._of_data(network, data, seed, number, start, sampler, each, executor, held)
 
     def labels(chain: Chain) -> Coords:
         return read_coords(network, data, coords, chain._program.sizes)

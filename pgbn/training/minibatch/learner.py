@@ -159,11 +159,15 @@ def hear(
     """The evidence that the rows of ``data`` send to the shared nodes, which have ``values``: the
     mean over ``sweeps[1]`` sweeps, after ``sweeps[0]``."""
     rows = next(iter(data.values())).shape[0]
-    init = {**values, **_begin_scores(network, values, rows)}
+    first = {**values, **_begin_scores(network, values, rows)}
     try:  # with scores integrated out of the first layer: it mixes best of those that fix Φ
-        chain = Chain._of_data(network, data, seed, init=init, sampler="partial", executor=executor)
+        chain = Chain._of_data(
+            network, data, seed, start=first, sampler="partial", executor=executor
+        )
     except NetworkError:
-        chain = Chain._of_data(network, data, seed, init=init, sampler="blocked", executor=executor)
+        chain = Chain._of_data(
+            network, data, seed, start=first, sampler="blocked", executor=executor
+        )
     chain._follow(_local_steps(chain.schedule, network, roles))
     total: Heard = {}
     chain.sweep(sweeps[0])
@@ -395,8 +399,8 @@ class Learner:
             up = vectorised.bernoulli(stream, flat - floors)
             data[count_of(name)] = (floors + up).astype(np.int64).reshape(count.shape)
         given = {exposure_of(name): np.maximum(self.exposures[name], 1e-300) for name in received}
-        init = {name: self.values[name] for name in network.free}
+        first = {name: self.values[name] for name in network.free}
         own = stream_key(key, word_of("above"))
-        chain = Chain._of_data(network, data, own, init=init, given=given, sampler="composed")
+        chain = Chain._of_data(network, data, own, start=first, given=given, sampler="composed")
         for name, value in chain.sweep()._select(network.free).items():
             self.values[name] = np.array(value, order="C")

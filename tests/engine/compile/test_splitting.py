@@ -71,7 +71,7 @@ def test_the_factor_of_the_column_is_found_where_it_keeps_the_bits() -> None:
 def test_no_count_goes_to_a_term_of_rate_0() -> None:
     gate = pgbn.Bernoulli("h", 0.5, dims="i")
     network = Network(Poisson("x", gate + Gamma("b", 1, 1, dims="i"), dims="i"))
-    program = network.chain({"x": [5, 5]}, init={"h": [0.0, 1.0], "b": [1.0, 1e-300]})._program
+    program = network.chain({"x": [5, 5]}, start={"h": [0.0, 1.0], "b": [1.0, 1e-300]})._program
     (h,), (b,) = splitter_of(program, network["x"], "rate").cells(
         1, program.cells["x"], program.cells["x"].values
     )

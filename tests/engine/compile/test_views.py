@@ -41,7 +41,7 @@ def test_a_wrong_exposure_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_it_has_the_value_and_the_density_of_what_it_stands_for() -> None:
     both = [with_edge(edge) for edge in (carried, moving)]
     start = both[0].chain({"x": X}, seed=2).sweep(3).values
-    found = [net.chain({"x": X}, init=start).log_joint() for net in both]
+    found = [net.chain({"x": X}, start=start).log_joint() for net in both]
     assert found[0] == pytest.approx(found[1], rel=1e-12)
 
 

@@ -90,7 +90,7 @@ OTHER_ORDER = {
     "given, a frame": lambda: NET.sample({"x": TURNED}, given={"phi1": PHI}, progress=False),
     "given, draws": lambda: NET.sample({"x": TURNED}, given=KEPT, progress=False),
     "given, a chain": lambda: NET.chain({"x": TURNED}, given=KEPT),
-    "init": lambda: NET.chain({"x": TURNED}, init={"phi1": PHI}),
+    "init": lambda: NET.chain({"x": TURNED}, start={"phi1": PHI}),
     "new rows": lambda: NET.infer({"x": TURNED}, given={"phi1": PHI, "r": np.ones(2)}),
     "generate": lambda: NET.generate(given={"phi1": PHI, "x": TURNED}),
     "appended": lambda: NET.chain({"x": FRAME}).append({"x": TURNED}),

@@ -40,7 +40,7 @@ def scores(replicates: int, hold: bool) -> np.ndarray:
         drawn = network.generate(seed=3 * seed, sizes=sizes)
         other = network.generate(seed=3 * seed + 1, sizes=sizes)
         init = {n: v[:3] if "doc" in network[n].axes else v for n, v in drawn.items() if n != "x"}
-        chain = network.chain({"x": drawn["x"][:3]}, seed=seed, init=init)
+        chain = network.chain({"x": drawn["x"][:3]}, seed=seed, start=init)
         joined = chain.append({"x": (drawn if hold else other)["x"][3:] * (1 if hold else 3)},
                               sweeps=30).sweep(2)  # fmt: skip
         for kept, values in ((before, other), (after, joined.values)):

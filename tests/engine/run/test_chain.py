@@ -35,17 +35,17 @@ REFUSED: dict[str, tuple[Callable[[], Any], list[str]]] = {
     "sweep -1": (lambda: run(X).sweep(-1), ["n=-1", "integer"]),
     "sweep 1.5": (lambda: run(X).sweep(1.5), ["n=1.5"]),
     "sweep 10**400": (lambda: run(X).sweep(10**400), ["n=1000", "below 2^63"]),
-    "init name": (lambda: run(X, init={"thet": 1}), ["init: 'thet'", "theta1"]),
-    "init data": (lambda: run(X, init={"x": X}), ["init: 'x'", "latent"]),
-    "init shape": (lambda: run(X, init={"theta1": np.ones((3, 3))}), ["theta1", "(3, 3)"]),
-    "init ndim": (lambda: run(X, init={"theta1": np.ones(3)}), ["theta1", "(3,)"]),
-    "init negative": (lambda: run(X, init={"theta1": -THETA}), ["theta1", "-1", "at least 0"]),
-    "init complex": (lambda: run(X, init={"theta1": 1j * THETA}), ["complex128"]),
-    "init ragged": (lambda: run(X, init={"theta1": [[1], [1, 2]]}), ["theta1", "unequal"]),
-    "init simplex": (lambda: run(X, init={"phi1": np.ones((2, 4))}), ["sums to 4", "'term'"]),
-    "init": (lambda: run(X, init=3), ["init=3", "dict"]),
+    "init name": (lambda: run(X, start={"thet": 1}), ["start: 'thet'", "theta1"]),
+    "init data": (lambda: run(X, start={"x": X}), ["start: 'x'", "latent"]),
+    "init shape": (lambda: run(X, start={"theta1": np.ones((3, 3))}), ["theta1", "(3, 3)"]),
+    "init ndim": (lambda: run(X, start={"theta1": np.ones(3)}), ["theta1", "(3,)"]),
+    "init negative": (lambda: run(X, start={"theta1": -THETA}), ["theta1", "-1", "at least 0"]),
+    "init complex": (lambda: run(X, start={"theta1": 1j * THETA}), ["complex128"]),
+    "init ragged": (lambda: run(X, start={"theta1": [[1], [1, 2]]}), ["theta1", "unequal"]),
+    "init simplex": (lambda: run(X, start={"phi1": np.ones((2, 4))}), ["sums to 4", "'term'"]),
+    "init": (lambda: run(X, start=3), ["start=3", "dict"]),
     "init gate": (
-        lambda: zoo.gated_pfa(2).chain({"x": np.ones((2, 3))}, init={"h": np.full((2, 2), 0.5)}),
+        lambda: zoo.gated_pfa(2).chain({"x": np.ones((2, 3))}, start={"h": np.full((2, 2), 0.5)}),
         ["gate is 0 or 1"],
     ),
 }
@@ -150,7 +150,7 @@ def test_initial_values_are_taken_and_others_drawn_from_streams_of_their_own() -
     """φ is (topic, term) for users and (term, topic) in memory."""
     phi = np.array([[0.1, 0.2, 0.3, 0.4], [0.4, 0.3, 0.2, 0.1]])
     given = ({"theta1": THETA + n, "phi1": phi} for n in (0, 1))
-    one, two = (NET.chain({"x": X}, seed=5, init=init) for init in given)
+    one, two = (NET.chain({"x": X}, seed=5, start=init) for init in given)
     assert one.values["theta1"].tolist() == THETA.tolist()
     assert one.values["phi1"].tolist() == phi.tolist()
     assert one._program.values["phi1"].tolist() == [phi.T.tolist()]

@@ -232,7 +232,7 @@ MOST = 4  # topics
 
 
 def new_chain(topics: int, start: Any = None) -> Any:
-    return zoo.pfa(topics).chain({"x": DATA}, seed=3, sampler="collapsed", threads=1, init=start)
+    return zoo.pfa(topics).chain({"x": DATA}, seed=3, sampler="collapsed", threads=1, start=start)
 
 
 class ChainLife(RuleBasedStateMachine):

@@ -177,7 +177,7 @@ def test_values_are_needed_for_all_that_is_held(x: Any) -> None:
     with pytest.raises(DataError, match="no value of 'phi1'"):
         PFA.with_given("phi1").generate()
     with pytest.raises(DataError, match="'phi1' is given"):
-        PFA.chain({"x": x}, given={"phi1": PHI}, init={"phi1": PHI})
+        PFA.chain({"x": x}, given={"phi1": PHI}, start={"phi1": PHI})
     with pytest.raises(DataError, match="leave nothing to draw"):
         PFA.sample({"x": x}, given=PFA.chain({"x": x}).values, progress=False)
 
