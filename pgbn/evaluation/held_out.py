@@ -225,6 +225,10 @@ class HeldOut:
         scores = cells.shape[0] if self.by == "row" else cells.values.size
         self._logs = np.full(scores, -np.inf)
 
+    def __repr__(self) -> str:
+        found = f", perplexity={self.perplexity():.4g}" if self.draws else ""
+        return f"HeldOut(by={self.by!r}, draws={self.draws}{found})"
+
     def _masked(self, held_out: Any) -> Cells:
         if not isinstance(held_out, np.ma.MaskedArray):
             raise DataError(

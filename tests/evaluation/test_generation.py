@@ -158,16 +158,6 @@ def test_units_that_are_all_zero_give_every_topic_the_same_share(depth: int, rat
     assert model.generate(3)["x"].sum() == 0
 
 
-def test_real_numbers_have_the_variance_of_their_law() -> None:
-    """E (b x − λ)² = 2 λ for x ~ Gam(n, b), n ~ Pois(λ)."""
-    phi, r, c = (np.ones((1, 1)),), np.array([4000.0]), np.array([40.0])
-    model = TrainedNetwork.of_topics(phi, r, c, link="gamma", noise=2.0)
-    made = model.generate(20_000, seed=1)
-    rate = made["theta1"][:, 0]
-    error = made["x"].toarray()[:, 0] * 2.0 - rate
-    assert np.mean(error**2 / (2 * rate)) == pytest.approx(1.0, abs=0.05)
-
-
 def identity_model(depth, p, width=3):
     phi = [np.eye(width)] * depth
     c = np.ones(depth)

@@ -5,8 +5,6 @@ from __future__ import annotations
 import pytest
 
 pytest.importorskip("sklearn")
-import tracemalloc
-
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -18,7 +16,6 @@ from pgbn.evaluation import (
     HeldOut,
     split_tokens,
 )
-from pgbn.training import train_layerwise
 from pgbn.training.trained import TrainedNetwork, observed_node
 from tests.helpers.trained import X, model_of
 
@@ -90,30 +87,6 @@ def test_completion_drops_columns_beyond_the_vocabulary_in_both_parts():
         assert HeldOut.of_model(model, wider, **sweeps).perplexity() == whole
 
 
-def test_perplexity_accumulates_during_training_and_beats_the_unigram():
-    rng = np.random.default_rng(1)
-    phi = rng.dirichlet(np.full(40, 0.1), 4)
-    x = rng.poisson(rng.gamma(0.2, 100.0, (80, 4)) @ phi)
-    train, test = split_tokens(x, 0.5)
-    accumulator = HeldOut(test, threads=1)
-
-    def collect(progress):
-        if progress.phase == "collect" and progress.sweep % 5 == 0:
-            accumulator.add_chain(progress.chain)
-
-    result = train_layerwise(train, 8, 1, burn_in=60, sweeps=40, threads=1, callback=collect)
-    assert accumulator.draws == 8
-    counts = np.asarray(train.sum(axis=0), float) + 0.05
-    unigram = np.exp(-(test.toarray() @ np.log(counts / counts.sum())).sum() / test.sum())
-    assert accumulator.perplexity() < 0.8 * unigram
-    assert accumulator.perplexity() <= accumulator.last()
-    completed = HeldOut.of_model(result.deepest, train, test, burn_in=50, draws=50)
-    assert completed.perplexity() == pytest.approx(accumulator.perplexity(), rel=0.15)
-    whole = HeldOut.of_model(result.deepest, x, burn_in=50, draws=50)
-    assert whole.per_row().shape == (80,)
-    assert whole.perplexity() < 0.8 * unigram
-
-
 def test_completion_is_split_and_infer_with_the_arguments_given() -> None:
     model, sweeps = model_of(), {"burn_in": 2, "draws": 5, "threads": 1}
     seen, rest = split_tokens(X, 0.3, seed=7)
@@ -172,16 +145,3 @@ def test_score_by_blocks_is_the_mean_log_density(link, monkeypatch):
         monkeypatch.setattr("pgbn.evaluation.held_out._CELLS", cells)
         assert fitted.score(data) == pytest.approx(density.sum(axis=1).mean(), rel=1e-12)
         assert fitted.score(data.toarray()) == pytest.approx(fitted.score(data), rel=1e-12)
-
-
-def test_score_makes_no_dense_matrix_of_all_documents():
-    rng, documents, terms = np.random.default_rng(0), 1000, 6000
-    row = sp.csr_array(rng.random((1, terms)) < 0.01).astype(int)
-    data = sp.csr_array(sp.vstack([row] * documents))
-    fitted = PFA(2, link="bernoulli", burn_in=1, sweeps=1, transform_burn_in=0,
-                 transform_draws=1, random_state=0).fit(data)  # fmt: skip
-    tracemalloc.start()
-    fitted.score(data)
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    assert peak < documents * terms * 8 / 2  # a dense matrix takes twice as much

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 import pgbn
-from pgbn.report import write_report
 from pgbn.report.sections import distinct_topics
 from tests.helpers.browser import (
     CONTRAST,
@@ -319,20 +318,6 @@ def test_the_tree_holds_every_topic_once(page, data) -> None:
     picture(page, "tree")
 
 
-def test_a_theme_that_holds_no_topic_says_why(page, data, tmp_path) -> None:
-    empty = 3
-    weights = data.weights[1] * np.where(np.arange(12) == empty, 1e-9, 1.0)
-    data = replace(data, weights=(data.weights[0], weights, data.weights[2]))
-    open_page(page, write_report(data, tmp_path / "page.html").as_uri())
-    full = int(parents(data, 1).argmax(axis=1)[0])
-    click(page, "#unfold")
-    said = "shares its topics with other themes"
-    for topic, expected in ((empty, True), (full, False)):
-        line = page.find_element(By.CSS_SELECTOR, f'#tree [data-topic="2/{topic}"]')
-        assert (said in line.find_element(By.CSS_SELECTOR, ".row").text) is expected
-        assert (said in line.get_attribute("aria-label")) is expected
-
-
 def test_the_tree_by_keyboard_and_by_word(page, data) -> None:
     click(page, "#fold")
     page.find_element(By.ID, "tree-search").send_keys(Keys.TAB)
@@ -441,8 +426,6 @@ return arguments[0].map((i) => { const [x, y] = spot(i).map(Math.round);
 """
 )
 
-PLACES = SPOTS + "return arguments[0].map(spot)"
-
 
 def choose_rare(page, data, layer: int = 1) -> tuple[int, np.ndarray]:
     """Choose the first topic that has documents, but no colour; the leading topics are returned."""
@@ -453,41 +436,6 @@ def choose_rare(page, data, layer: int = 1) -> tuple[int, np.ndarray]:
     click(page, "#all-topics")
     click(page, f'.node[data-topic="{layer}/{rare}"]')
     return rare, leading
-
-
-def choose_in_table(page, layer: int, topic: int) -> None:
-    page.execute_script(
-        "document.getElementById('search').value = arguments[0];"
-        "document.getElementById('layer').value = '0';"
-        "document.getElementById('layer').dispatchEvent(new Event('change'));"
-        "document.querySelector(`#table-body tr[data-topic='${arguments[0]}'] .open`).click()",
-        f"{layer}/{topic}",
-    )
-
-
-def label_of(page) -> tuple[float, float, float]:
-    """The middle, the base line and half the width of the only name on the map."""
-    (place,) = json.loads(page.find_element("id", "map-canvas").get_attribute("data-places"))
-    return tuple(place)
-
-
-def covers(label: tuple[float, float, float], spot: list[float]) -> bool:
-    x, y, half = label
-    return abs(spot[0] - x) < half and y - 13 < spot[1] < y + 5
-
-
-def test_what_is_grey_leaves_out_the_chosen_topic(page, data) -> None:
-    rare, leading = choose_rare(page, data)
-    dots = (
-        "return [...document.querySelectorAll('#map-legend .dot')].map((e) => e.style.background)"
-    )
-    assert page.execute_script(dots) == [*(f"var(--c{i})" for i in range(8)), "var(--ink)"]
-    shown = [int(text) for text in content(page, "#map-legend .number")]
-    assert len(shown) == 9
-    assert shown[8] == (leading == rare).sum()
-    others = len(set(leading.tolist())) - 9
-    told = f"Grey: {data.size - sum(shown)} documents led by {others} other topics."
-    assert content(page, "#map-rest") == [told]
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -508,22 +456,7 @@ def test_points_have_the_colours_of_the_legend(page, data, scheme) -> None:
     assert set(page.execute_script(pale)) == {"1"}
 
 
-@pytest.mark.parametrize("width", [390, 1280])
-def test_the_label_of_a_chosen_topic_covers_none_of_its_points(page, data, width) -> None:
-    look(page, width, 900)
-    for layer in (1, 2):
-        leading = data.theta[layer - 1].argmax(axis=1)
-        counts = np.bincount(leading, minlength=data.widths[layer - 1])
-        for topic in np.argsort(-counts, kind="stable")[:10].tolist():
-            choose_in_table(page, layer, topic)
-            label = label_of(page)
-            for spot in page.execute_script(PLACES, np.flatnonzero(leading == topic).tolist()):
-                assert not covers(label, spot), (layer, topic)
-
-
 def test_a_point_of_the_map_is_a_document(page) -> None:
-    names = json.loads(page.find_element(By.ID, "map-canvas").get_attribute("data-names"))
-    assert len(set(names)) == len(names) >= 3
     page.execute_script(
         SPOTS + "canvas.scrollIntoView({block: 'center', behavior: 'instant'});"
         "const frame = canvas.getBoundingClientRect(), [x, y] = spot(23);"

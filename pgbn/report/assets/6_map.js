@@ -34,79 +34,12 @@
         pen.arc(x, y, pass === 2 ? radius + 0.6 : radius, 0, 7);
         pen.fill();
       }
-    labels(pen, ink, style.getPropertyValue("--surface").trim());
     ring(pen, ink, open(), 7);
     if (document.activeElement === canvas) ring(pen, style.getPropertyValue("--accent").trim(), cursor, 10);
   }
 
-  // Where most documents of a topic lie among fewest others, own² / all of a cell: the middle of
-  // those in the best cell. Topics that are spread over the map have their middles in its middle.
-  function crowded(topic) {
-    const cells = new Map();
-    for (let i = 0; i < count; i++) {
-      const [x, y] = spot(i), key = `${Math.floor(x / 48)} ${Math.floor(y / 32)}`;
-      if (!cells.has(key)) cells.set(key, { all: 0, own: 0, x: 0, y: 0 });
-      const cell = cells.get(key), is = leading[layer - 1][i] === topic ? 1 : 0;
-      cell.all += 1;
-      cell.own += is;
-      cell.x += is * x;
-      cell.y += is * y;
-    }
-    const worth = (cell) => (cell.own * cell.own) / cell.all;
-    const best = [...cells.values()].reduce((a, b) => (worth(b) > worth(a) ? b : a), { all: 1, own: 0 });
-    return best.own ? [best.x / best.own, best.y / best.own] : null;
-  }
-
   // The place of the open document among the points.
   const open = () => (mapNumbers ? mapNumbers.indexOf(chosen.document) : chosen.document);
-
-  // Where a name may stand: by its home, or, of a chosen topic, as near as it covers none of the
-  // topic's points, nor the open document, or fewest of them.
-  function places(home, half) {
-    const inside = (x) => Math.max(half, Math.min(canvas.clientWidth - half, x));
-    const steps = lit < 0 ? [0, 16, -16, 32, -32] : Array.from({ length: 27 }, (_, i) => 8 * (i - 13));
-    const asides = lit < 0 ? [0] : [0, -0.5, 0.5, -1, 1, -1.5, 1.5].map((part) => part * half);
-    const free = asides.flatMap((dx) => steps.map((dy) => ({ x: inside(home[0] + dx), y: home[1] + dy, away: Math.abs(dx) + Math.abs(dy), hides: 0 })))
-      .filter(({ y }) => y > 14 && y < canvas.clientHeight - 6);
-    if (lit < 0) return free;
-    for (let i = 0; i < count; i++)
-      if (leading[layer - 1][i] === lit || i === open()) {
-        const [px, py] = spot(i), around = i === open() ? 11 : 5;
-        for (const each of free)
-          if (Math.abs(px - each.x) < half + around && py > each.y - 12 - around && py < each.y + 4 + around) each.hides += 1;
-      }
-    return free.sort((a, b) => a.hides - b.hides || a.away - b.away);
-  }
-
-  // The names of the coloured topics, or of the chosen one, by their documents, if there is space.
-  function labels(pen, ink, halo) {
-    const taken = [], every = lit >= 0 ? [lit] : top;
-    // Two words, or as many as distinguish a topic from the others.
-    const called = (topic, words) => mixed(nameOf(layer, topic, words));
-    const told = (topic) => called(topic, [2, 3, 4].find((words) => every.every((other) =>
-      other === topic || called(other, words) !== called(topic, words))));
-    pen.globalAlpha = 1;
-    pen.font = "600 12px system-ui, -apple-system, 'Segoe UI', Roboto, sans-serif";
-    pen.textAlign = "center";
-    pen.lineWidth = 4;
-    pen.lineJoin = "round";
-    for (const topic of every) {
-      const home = crowded(topic);
-      if (!home) continue;
-      const text = told(topic), half = pen.measureText(text).width / 2 + 3;
-      const found = places(home, half).find(({ x, y }) =>
-        taken.every((box) => Math.abs(box.x - x) > box.half + half || Math.abs(box.y - y) > 15));
-      if (!found) continue;
-      const { x, y } = found;
-      taken.push({ x, y, half, text });
-      pen.strokeStyle = halo;
-      pen.strokeText(text, x, y);
-      pen.fillStyle = ink;
-      pen.fillText(text, x, y);
-    }
-    canvas.dataset.names = JSON.stringify(taken.map((box) => box.text));
-    canvas.dataset.places = JSON.stringify(taken.map((box) => [box.x, box.y, box.half]));
-  }
 
   function ring(pen, colour, at, radius) {
     if (at < 0) return;
