@@ -1,10 +1,7 @@
 """A small corpus with its labels, and the dense formulas that the layer-1 kernels must follow."""
 
-import itertools
-
 import numpy as np
 from scipy import stats
-from scipy.special import gammaln
 
 from pgbn.samplers.executor import Threads
 from pgbn.samplers.first_layer.collapsed import (
@@ -63,21 +60,6 @@ def one_sweep_law(kernel, state, word, row, prior, phi, topics, vocabulary):
                 after[target] = after.get(target, 0.0) + probability * conditional[k]
         law = after
     return law
-
-
-def exact_posterior(prior):
-    """The law of the labels of WORD and ROW, Φ and θ marginal, by enumeration."""
-    law = {}
-    for state in itertools.product(range(2), repeat=4):
-        z = np.array(state)
-        value = 0.0
-        for k in range(2):
-            n = np.bincount(WORD[z == k], minlength=2)
-            value += gammaln(ETA + n).sum() - gammaln(2 * ETA + n.sum())
-            value += gammaln(prior[0, k] + np.bincount(ROW[z == k], minlength=2)).sum()
-        law[state] = np.exp(value)
-    total = sum(law.values())
-    return {state: value / total for state, value in law.items()}
 
 
 class Corpus:

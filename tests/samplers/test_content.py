@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy import stats
 
 import pgbn
 from pgbn.samplers import vectorised
 from pgbn.samplers.executor import ROW_BLOCK, SERIAL, Threads
-from pgbn.samplers.random import ContentKeyed, RowKeys, ShardRows, Stream
+from pgbn.samplers.random import ContentKeyed, ShardRows, Stream
 
 HASHES = np.array([11, 22, 33, 22], np.uint64)
 
@@ -35,27 +34,12 @@ def test_lines_and_keys_have_streams_of_their_own():
     assert not np.isin(draw(HASHES[:3], key=8), drawn).any()
 
 
-def test_the_draws_have_their_law():
-    hashes = np.arange(1, 4001, dtype=np.uint64)
-    drawn = draw(hashes, shape=(1, 1, 2)).reshape(-1)
-    assert stats.kstest(drawn, "gamma", (2.0,)).pvalue > 1e-3
-    assert abs(np.corrcoef(drawn[:-1], drawn[1:])[0, 1]) < 0.05
-
-
 def test_cells_are_known_by_their_row_and_number():
     by_content = ContentKeyed(SERIAL, np.array([5, 9, 5], np.uint64))
     cells = by_content.at_cells(np.array([0, 2, 5, 7]))
     words = cells.hashes
     assert np.array_equal(words[:2], words[5:])
     assert np.unique(words).size == 5
-
-
-def test_a_kernel_that_draws_nothing_gets_no_keys():
-    seen = []
-    ContentKeyed(SERIAL, HASHES).rows(lambda key, *rest: seen.append(key), 3, 0)
-    ContentKeyed(SERIAL, HASHES).rows(lambda key, *rest: seen.append(key), 4, 1)
-    assert seen[0] == 0
-    assert isinstance(seen[1], RowKeys)
 
 
 # ---- a part of the rows is drawn as it is among all ----

@@ -9,7 +9,6 @@ from pgbn.samplers.lanes import (
     ROOM,
     exp2,
     exp2_single,
-    filled,
     find_above,
     find_nonzero,
     find_outside,
@@ -135,8 +134,3 @@ def test_every_cell_has_the_probabilities_of_its_products():
         common = expected > 1e-3 * expected.sum()
         law = expected[common] / expected[common].sum() * seen[common].sum()
         assert stats.chisquare(seen[common], law).pvalue > 1e-4
-
-
-def test_arrays_are_filled():
-    assert filled(np.empty(5, np.int32), 2).tolist() == [2] * 5
-    assert filled(np.empty(0), 1.0).size == 0

@@ -52,11 +52,6 @@ def test_a_wrong_step_is_seen(monkeypatch) -> None:
     assert np.abs(scores(moved(0.3, start=start, key=2))).max() > 10
 
 
-def test_any_beginning_is_forgotten() -> None:
-    start = np.broadcast_to([0.97, 0.01, 0.01, 0.01], SHAPE).copy()
-    assert np.abs(scores(moved(1.0, steps=25, start=start, key=3))).max() < 4
-
-
 def test_how_far_a_step_goes() -> None:
     """E[ω(h) | ω] = a + (ω − a) e⁻ʰ; of proportions of a large total nearly so."""
     goal = np.broadcast_to(1000.0 * A, SHAPE).copy()
@@ -65,11 +60,3 @@ def test_how_far_a_step_goes() -> None:
     found = step_proportions(Stream(7, SHAPE), start, goal, times)[0, 0].mean(axis=0)
     mean = A / A.sum()
     np.testing.assert_allclose(found, mean + (0.25 - mean) * np.exp(-0.4), rtol=2e-3)
-
-
-def test_the_same_bits_on_two_threads() -> None:
-    shape = (1, 2, 5, 7)
-    goal, times = np.full(shape, 1.5), np.full((1, 2, 5, 1), 0.2)
-    start = np.full(shape, 1 / 7)
-    one, two = (step_proportions(Stream(3, shape, n), start, goal, times) for n in (1, 2))
-    np.testing.assert_array_equal(one, two)

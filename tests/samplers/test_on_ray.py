@@ -81,10 +81,16 @@ def _kill_later(pool: on_ray.RayPool, moments: random.Random, seconds: float) ->
     return thread
 
 
-def _survives(executor: pgbn.Ray, kills: int, seed: int, folder: Path) -> None:
+@pytest.mark.parametrize(
+    ("kills", "commit"),
+    [(2, 3), *(pytest.param(10, commit, marks=pytest.mark.long) for commit in (1, 5))],
+)
+def test_killed_workers_are_replaced(
+    kills: int, commit: int, executor: pgbn.Ray, pool: on_ray.RayPool, tmp_path: Path
+) -> None:
     """Each kill falls into sweeps or, now and then, into a checkpoint that the workers write."""
     network, sampler, data = CASES["partial"]
-    pool, moments, sweeps = executor.worker_pool(), random.Random(seed), 4
+    pool.commit, moments, sweeps, folder = commit, random.Random(commit), 4, tmp_path / "chain"
     before = sum(pool.age(worker) for worker in range(3))
     chain = network.chain(data, sampler=sampler, executor=executor)
     for _ in range(kills):
@@ -101,22 +107,6 @@ def _survives(executor: pgbn.Ray, kills: int, seed: int, folder: Path) -> None:
     assert sum(pool.age(worker) for worker in range(3)) - before == kills
     threads = network.chain(data, sampler=sampler, threads=1).sweep(2 * sweeps * kills)
     assert_same(found, everything(threads))
-
-
-def test_killed_workers_are_replaced(
-    executor: pgbn.Ray, pool: on_ray.RayPool, tmp_path: Path
-) -> None:
-    pool.commit = 3
-    _survives(executor, 2, 1, tmp_path / "chain")
-
-
-@pytest.mark.long
-def test_twenty_killed_workers_are_replaced(
-    executor: pgbn.Ray, pool: on_ray.RayPool, tmp_path: Path
-) -> None:
-    for commit in (1, 5):
-        pool.commit = commit
-        _survives(executor, 10, commit, tmp_path / "chain")
 
 
 def test_a_worker_that_hangs_is_replaced(executor: pgbn.Ray, pool: on_ray.RayPool) -> None:
@@ -322,78 +312,6 @@ def test_a_driver_outlives_its_raylet() -> None:
     assert run.returncode == 0, run.stderr
     assert "its process on this machine has ended; continue from the last" in run.stdout
     assert run.stdout.endswith("the driver lives\n")
-
-
-_DRIVER = """
-import sys
-from pathlib import Path
-import pgbn
-from tests.engine.shards.test_driver import CASES
-folder, note = sys.argv[1], Path(sys.argv[2])
-network, sampler, data = CASES["partial"]
-executor = pgbn.Ray(workers=2)
-try:
-    executor.worker_pool()
-except pgbn.DataError:  # three times 30 s were not enough
-    sys.exit(75)
-options = dict(progress=False, executor=executor, minutes=0,
-               callback=lambda event: note.write_text(str(event.done)))
-if Path(folder, "model.json").exists():
-    pgbn.resume(folder, share=2.0, **options)
-else:
-    network.sample(data, burn_in=60, draws=60, keep=["theta2", "r"], sampler=sampler, save=folder,
-                   **options)
-"""
-
-
-def _driver(folder: Path) -> subprocess.Popen[bytes]:
-    note = folder.with_name("sweeps")
-    return subprocess.Popen([sys.executable, "-c", _DRIVER, str(folder), str(note)])
-
-
-def _killed_driver(folder: Path, moments: random.Random) -> tuple[int, int] | None:
-    """Start or resume a run, and kill it some sweeps later: the sweep that it had begun, and the one
-    of its last checkpoint. None if it came to its end."""
-    note = folder.with_name("sweeps")
-    note.unlink(missing_ok=True)
-    driver = _driver(folder)
-    first, sweeps = None, moments.randint(3, 20)
-    while (ended := driver.poll()) in (None, 75):
-        text = note.read_text() if note.exists() else ""
-        first = int(text) if text and first is None else first
-        if text and first is not None and int(text) >= first + sweeps:
-            time.sleep(moments.uniform(0.0, 0.3))
-            driver.kill()
-            driver.wait()
-            content = read_manifest(folder)["content"]["object"]
-            return int(note.read_text() or text), int(content["chains"]["0"]["sweeps"])
-        if ended == 75:
-            driver = _driver(folder)
-        time.sleep(0.02)
-    assert driver.returncode == 0
-    return None
-
-
-@pytest.mark.long
-def test_five_killed_drivers_go_on(tmp_path: Path) -> None:
-    network, sampler, data = CASES["partial"]
-    whole = network.sample(data, burn_in=60, draws=60, keep=["theta2", "r"], sampler=sampler,
-                           threads=1, progress=False)  # fmt: skip
-    moments, kills = random.Random(0), []
-    for _ in range(5):
-        killed = _killed_driver(tmp_path / "run", moments)
-        assert killed is not None
-        kills.append(killed)
-    print("killed after the sweep, last checkpoint of the sweep:", kills)
-    saved = [sweep for _, sweep in kills]
-    assert saved == sorted(saved)  # nothing that was saved is lost
-    assert saved[-1] > 0
-    while (last := _driver(tmp_path / "run")).wait() == 75:
-        pass
-    assert last.returncode == 0
-    found = pgbn.load(tmp_path / "run")
-    for name in whole:
-        assert np.array_equal(found[name], whole[name]), name
 
 
 # ---- a cluster of two machines, which are two raylets here ----

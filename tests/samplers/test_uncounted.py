@@ -1,6 +1,5 @@
 """Bundles without reference counts: the same arrays, and nothing is freed too early."""
 
-import sys
 from typing import NamedTuple
 
 import numpy as np
@@ -18,25 +17,6 @@ class Inner(NamedTuple):
 class Outer(NamedTuple):
     inner: Inner
     y: np.ndarray
-
-
-@njit
-def _double(bundle):
-    free = uncounted(bundle)
-    free.inner.x[1:] *= 2.0
-    free.y[:, 0] += free.inner.number
-    return free.inner.x.sum()
-
-
-def test_a_bundle_of_bundles_shares_its_arrays():
-    bundle = Outer(Inner(np.arange(4.0), 0.5), np.zeros((2, 3)))
-    before = [sys.getrefcount(array) for array in (bundle.inner.x, bundle.y)]
-    for _ in range(100):
-        total = _double(bundle)
-        assert total == bundle.inner.x.sum()
-    assert bundle.inner.x.tolist() == [0.0, 2.0**100, 2.0**101, 3 * 2.0**100]
-    assert bundle.y.tolist() == [[50.0, 0.0, 0.0]] * 2
-    assert [sys.getrefcount(array) for array in (bundle.inner.x, bundle.y)] == before
 
 
 @njit

@@ -7,7 +7,6 @@ import time
 import numpy as np
 import pytest
 from numba import njit
-from scipy import special, stats
 from scipy.special import betaln
 from scipy.stats import binom
 
@@ -147,20 +146,6 @@ def check(found, n, weight):
 def test_data_that_are_counts_are_passed_on():
     assert count_law(None, 2.0) == (DATUM, 2.0, 0)
     assert set(draw(None, 7.0, 0.1)) == {7}
-
-
-@pytest.mark.parametrize("rate", [0.2, 3.0])
-def test_a_positive_count(rate):
-    n = np.arange(1, 20)
-    check(draw("truncated_poisson", 1.0, rate), n, stats.poisson.pmf(n, rate))
-
-
-@pytest.mark.parametrize(("value", "rate", "noise"), [(0.4, 2.0, 1.5), (5.0, 3.0, 0.5)])
-def test_the_shape_behind_a_real(value, rate, noise):
-    """P(n | y) ∝ Pois(n; λ) Gam(y; n, noise) ∝ (noise y λ)^n / n! (n − 1)!."""
-    n = np.arange(1, 40)
-    weight = (noise * value * rate) ** n / special.factorial(n) / special.factorial(n - 1)
-    check(draw("bessel", value, rate, noise), n, weight)
 
 
 def test_a_function_gets_the_stream_and_all_numbers():

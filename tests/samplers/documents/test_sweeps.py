@@ -9,33 +9,8 @@ from pgbn.samplers.documents.sweeps import Documents, count_law, scratch_for
 from pgbn.samplers.documents.units import pack_layers
 from pgbn.training.new_rows import infer
 from pgbn.training.trained import Priors, TrainedNetwork
-from tests.helpers.documents import calibration, draw, model_of, quiet
 
 # ---- the law --------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("link", "widths", "scale", "documents"),
-    [
-        ("poisson", (4,), 1.0, 1200),
-        ("poisson", (4, 3, 2), 1.0, 1200),
-        ("bernoulli", (4, 3), 0.2, 5000),  # bits say little: few large errors decide the averages
-        ("gamma", (4, 3), 0.5, 1200),
-    ],
-)
-def test_posterior_moments_obey_the_law_of_total_expectation(link, widths, scale, documents):
-    model = model_of(link, widths, scale=scale)
-    joint = draw(model, documents, seed=len(widths))
-    found = quiet(model, joint["x"], burn_in=150, draws=200)
-    assert np.abs(calibration(model, joint, found)).max() < 4.0
-
-
-def test_the_calibration_test_sees_a_wrong_prior():
-    model = model_of()
-    joint = draw(model, 1200, seed=3)
-    wrong = TrainedNetwork.of_topics(model.phi, 1.15 * model.r, model.c, priors=model.priors)
-    found = quiet(wrong, joint["x"], burn_in=150, draws=200)
-    assert np.abs(calibration(wrong, joint, found)).max() > 5.0
 
 
 def test_one_topic_is_known_exactly():
@@ -50,13 +25,6 @@ def test_one_topic_is_known_exactly():
     assert found.sd["theta1"][0, 0] == pytest.approx(np.sqrt(square - mean**2), rel=0.02)
     assert found.proportions["theta1"][0, 0] == pytest.approx(1.0)
     assert found.proportions_sd["theta1"][0, 0] == pytest.approx(0.0, abs=1e-5)
-
-
-def test_topics_that_do_not_overlap_are_counted():
-    phi = np.kron(np.eye(2), np.full((1, 3), 1 / 3))
-    model = TrainedNetwork.of_topics((phi,), np.array([0.5, 1.5]), np.ones(1))
-    found = infer(model, np.array([[1, 0, 2, 0, 4, 0]]), burn_in=2, draws=3)
-    np.testing.assert_allclose(found.proportions["theta1"], [[3.5 / 9, 5.5 / 9]])
 
 
 @pytest.mark.filterwarnings("ignore::pgbn.PgbnWarning")

@@ -126,14 +126,6 @@ def test_large_counts_behind_ones_are_split_by_binomials():
     assert np.allclose(n / n.sum(axis=1, keepdims=True), [0.1, 0.3, 0.6], atol=1e-4)
 
 
-@pytest.mark.parametrize("mode", ["lists", "products", "behind"])
-def test_threads_change_no_bit(mode):
-    rng = np.random.default_rng(1)
-    given = mode, rng.random((2, 5)), rng.random(5), (2, 40)
-    for one, three in zip(draw(*given), draw(*given, threads=3), strict=True):
-        np.testing.assert_array_equal(one, three)
-
-
 @pytest.mark.parametrize(
     ("value", "bound", "theta"),
     [

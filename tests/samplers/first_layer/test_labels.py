@@ -20,7 +20,6 @@ from tests.helpers.label_corpus import (
     check_first_labels,
     chi_square,
     dense_conditional,
-    exact_posterior,
     one_sweep_law,
     wide_case,
     wide_phi,
@@ -70,27 +69,6 @@ def test_one_sweep_has_the_exact_law(kernel, prior):
     assert min(p_values) > 1e-3 / len(p_values), p_values
 
 
-@pytest.mark.parametrize(
-    "kernel", ["collapsed", pytest.param("lists", marks=pytest.mark.long), "shared"]
-)
-def test_long_chain_reaches_the_exact_posterior(kernel):
-    """The partial kernels: Φ given the labels and the labels given Φ, in turn."""
-    prior, samples = np.array([[0.4, 0.9]]), []
-    corpus = Corpus(WORD, ROW, 2, 2, 2, [0, 1, 0, 1])
-    loadings = empty_loadings(np.array([[3, 1]]), 2, ETA, listed=kernel == "lists")
-    for number in range(24_000):
-        if kernel == "collapsed":
-            corpus.collapsed(stream_key(3, number), prior, 2)
-        else:
-            count_words(0, 0, 2, *corpus.order, corpus.z, corpus.n_wk)
-            draw_loadings(stream_key(4, number), corpus.n_wk, ETA, loadings)
-            corpus.partial(stream_key(5, number), loadings, prior, 2)
-        if number % 6 == 5:
-            samples.append(corpus.z.copy())
-    corpus.check(kernel == "collapsed")
-    assert chi_square(np.array(samples), exact_posterior(prior), 2) > 1e-3
-
-
 @pytest.mark.parametrize("kernel", KERNELS[:2])
 def test_first_label_of_a_wide_case(kernel):
     """Twenty-one topics, lists of several blocks: the law of the first label drawn."""
@@ -130,18 +108,6 @@ def test_counts_follow_the_labels_sweep_after_sweep(kernel):
         count_words(0, 0, 6, *corpus.order, corpus.z, corpus.n_wk)
         sweep(corpus, kernel, stream_key(22, number), prior)
         corpus.check(kernel == "collapsed")
-
-
-@pytest.mark.parametrize("kernel", KERNELS)
-def test_threads_change_no_bit(kernel):
-    word, row, z, prior = wide_case()
-    prior, labels = prior[[1, 1, 1]] if kernel == "shared" else prior, []
-    for threads in (1, 2, 3):
-        corpus = Corpus(word, row, 3, 6, prior.shape[1], np.tile(z, 30), 30)
-        sweep(corpus, kernel, 33, prior, threads=threads)
-        labels.append(corpus.z)
-    np.testing.assert_array_equal(labels[0], labels[1])
-    np.testing.assert_array_equal(labels[0], labels[2])
 
 
 @pytest.mark.parametrize("kernel", KERNELS)

@@ -7,7 +7,6 @@ import pytest
 from numba import njit
 from scipy import stats
 
-from pgbn.samplers.executor import Threads
 from pgbn.samplers.first_layer.loadings import (
     EQUAL_SHAPES,
     draw_loadings,
@@ -47,20 +46,6 @@ def test_phi_has_beta_margins(eta):
             u[near] = low + random[near] * (1 - low)
             p_values.append(stats.kstest(u, "uniform").pvalue)
     assert min(p_values) > 1e-3 / len(p_values), p_values
-
-
-@pytest.mark.parametrize("shape", [(30, 6, 21), (1, 700, 9)])  # the latter of several blocks
-def test_threads_change_no_bit(shape):
-    n_wk = np.random.default_rng(8).poisson(0.3, size=shape).astype(np.int32)
-    results = []
-    for number in (1, 2, 3):
-        loadings = empty_loadings(n_wk.sum(axis=2), shape[2], 0.05)
-        draw_loadings(30, n_wk, 0.05, loadings, Threads(number))
-        phi = draw_phi(31, n_wk, 0.05, np.empty(shape), Threads(number))
-        results.append((*loadings, phi))
-    for one, two, three in zip(*results, strict=True):
-        np.testing.assert_array_equal(one, two)
-        np.testing.assert_array_equal(one, three)
 
 
 # ---- gammas of one shape ----------------------------------------------------------------
