@@ -52,7 +52,7 @@ def _averages(sampler: str, sweeps: int) -> NDArray[np.float64]:
 
 
 def new_document(samples: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """E[θ_k / θ_·] of one new document given Φ and r: exact, and by `pgbn.infer` over 32 seeds."""
+    """E[θ_k / θ_·] of one new document given Φ and r: exact, and by `model.infer` over 32 seeds."""
     phi = np.array([[0.6, 0.3, 0.1], [0.1, 0.2, 0.7]])
     r, x = np.array([0.4, 0.9]), np.array([[2, 1, 1]])
     word = np.repeat(np.arange(3), x[0])
@@ -64,7 +64,7 @@ def new_document(samples: int) -> tuple[NDArray[np.float64], NDArray[np.float64]
     expected = np.array(weight) @ np.array(shares) / np.sum(weight)
     model = pgbn.TrainedNetwork.of_topics(phi=(phi,), r=r, c=np.ones(1))
     found = [
-        pgbn.infer(model, x, burn_in=20, draws=samples, seed=s).proportions["theta1"][0]
+        model.infer(x, burn_in=20, draws=samples, seed=s).proportions["theta1"][0]
         for s in range(32)
     ]
     return expected, np.array(found)

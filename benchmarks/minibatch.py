@@ -150,8 +150,7 @@ def features(arguments):
         print(f"built {corpus.shape[0]} documents in {built['seconds']:.1f} s, "
               f"{built['peak']:.0f} MB", flush=True)  # fmt: skip
         begun, cpu = time.perf_counter(), time.process_time()
-        found = pgbn.transform_to(
-            model, corpus, Path(folder) / "features.npy", burn_in=arguments.sweeps,
+        found = model.transform(corpus, Path(folder) / "features.npy", burn_in=arguments.sweeps,
             draws=arguments.sweeps,
             progress=lambda done, _: line.append((time.perf_counter() - begun, done)),
         )  # fmt: skip

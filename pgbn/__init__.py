@@ -15,8 +15,7 @@ from pgbn.versions import __version__ as __version__
 
 # Where each public name is defined.
 _NAMES_OF = {
-    "pgbn": "checkpoint datasets diagnostics evaluation explain extend plot testing zoo",
-    "pgbn.checkpoint": "resume",
+    "pgbn": "datasets diagnostics evaluation explain extend plot testing zoo",
     "pgbn.engine.rows.new_rows": "NewRows",
     "pgbn.engine.run.chain": "Chain",
     "pgbn.engine.run.draws": "Draws",
@@ -38,12 +37,9 @@ _NAMES_OF = {
     "pgbn.samplers.on_ray": "Ray",
     "pgbn.storage": "load save",
     "pgbn.storage.corpus": "Corpus",
+    "pgbn.training.checkpoints": "resume",
     "pgbn.training.layerwise": "train_layerwise",
-    "pgbn.training.merging": "merge_topics",
     "pgbn.training.minibatch.train": "MinibatchEvent train_minibatch",
-    "pgbn.training.new_rows": "infer",
-    "pgbn.training.streamed": "transform_to",
-    "pgbn.training.surgery": "grow prune",
     "pgbn.training.trained": "Priors TrainedNetwork",
     "pgbn.training.training_result": "LayerwiseTraining",
     "pgbn.versions": "show_versions",

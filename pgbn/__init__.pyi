@@ -1,6 +1,5 @@
 """The public names, for type checkers and editors; `pgbn/__init__.py` imports them when asked."""
 
-from pgbn import checkpoint as checkpoint
 from pgbn import datasets as datasets
 from pgbn import diagnostics as diagnostics
 from pgbn import evaluation as evaluation
@@ -9,7 +8,6 @@ from pgbn import extend as extend
 from pgbn import plot as plot
 from pgbn import testing as testing
 from pgbn import zoo as zoo
-from pgbn.checkpoint import resume as resume
 from pgbn.engine.rows.new_rows import NewRows as NewRows
 from pgbn.engine.run.chain import Chain as Chain
 from pgbn.engine.run.draws import Draws as Draws
@@ -59,14 +57,10 @@ from pgbn.samplers.on_ray import Ray as Ray
 from pgbn.storage import load as load
 from pgbn.storage import save as save
 from pgbn.storage.corpus import Corpus as Corpus
+from pgbn.training.checkpoints import resume as resume
 from pgbn.training.layerwise import train_layerwise as train_layerwise
-from pgbn.training.merging import merge_topics as merge_topics
 from pgbn.training.minibatch.train import MinibatchEvent as MinibatchEvent
 from pgbn.training.minibatch.train import train_minibatch as train_minibatch
-from pgbn.training.new_rows import infer as infer
-from pgbn.training.streamed import transform_to as transform_to
-from pgbn.training.surgery import grow as grow
-from pgbn.training.surgery import prune as prune
 from pgbn.training.trained import Priors as Priors
 from pgbn.training.trained import TrainedNetwork as TrainedNetwork
 from pgbn.training.training_result import LayerwiseTraining as LayerwiseTraining
@@ -118,19 +112,14 @@ __all__ = [
     "StorageError",
     "Threads",
     "TrainedNetwork",
-    "checkpoint",
     "datasets",
     "diagnostics",
     "distinct",
     "evaluation",
     "explain",
     "extend",
-    "grow",
-    "infer",
     "load",
-    "merge_topics",
     "plot",
-    "prune",
     "resume",
     "rules",
     "same",
@@ -140,6 +129,5 @@ __all__ = [
     "testing",
     "train_layerwise",
     "train_minibatch",
-    "transform_to",
     "zoo",
 ]

@@ -152,7 +152,7 @@ class Trained:
 
     @cached_property
     def network(self) -> pgbn.TrainedNetwork:
-        return pgbn.TrainedNetwork.load(self.path)
+        return pgbn.load(self.path)
 
 
 def train_depths(
@@ -194,7 +194,7 @@ def train_depths(
             write_json(beside(path), facts)
             training.deepest.save(path)
         elif "widths" not in facts:  # trained by other means: perhaps nobody knows how long it took
-            facts |= shape_of(pgbn.TrainedNetwork.load(path))
+            facts |= shape_of(pgbn.load(path))
             write_json(beside(path), facts)
         yield Trained(path, facts)
         if facts["widths"][-1] <= MIN_WIDTH:
@@ -220,7 +220,7 @@ def features(
             return None
         sweeps = 20 if options.quick else 500
         units, cost = work(
-            options, pgbn.infer, trained.network, X, layers=1, burn_in=sweeps, draws=sweeps,
+            options, trained.network.infer, X, layers=1, burn_in=sweeps, draws=sweeps,
             seed=seed, threads=options.threads, units=False,
         )  # fmt: skip
         write_json(beside(path), cost)

@@ -109,7 +109,7 @@ def main(argv: Sequence[str] | None = None) -> None:
                 print(f"{stem}: not trained; see {name.partition('-')[0]}.py")
                 continue
             if path.name not in results:
-                network = pgbn.TrainedNetwork.load(path)
+                network = pgbn.load(path)
                 record = describe(network, X, [str(t) for t in terms], options.documents, seed)
                 (options.out / "structure" / f"{path.name}.md").write_text(to_markdown(record))
                 results.add(path.name, corpus=options.corpus, terms=len(terms), max_width=width,

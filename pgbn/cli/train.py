@@ -397,12 +397,12 @@ def _train(
     **options: Any,
 ) -> None:
     """Train on a corpus with checkpoints, and merge duplicate topics if the record asks for it."""
-    from pgbn.training.checkpoints import train
+    from pgbn.training.checkpoints import train_with_checkpoints
 
     with interruptible():
-        train(
+        train_with_checkpoints(
             corpus.counts, to, **vars(settings), threads=threads, executor=executor,
-            vocabulary=corpus.vocabulary, labels=corpus.names,
+            vocabulary=corpus.vocabulary, names=corpus.names,
             record={"vectorizer": corpus.options, **record}, **options,
         )  # fmt: skip
         if has_duplicates(to):

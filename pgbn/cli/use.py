@@ -200,13 +200,11 @@ def transform_command(
 
 
 def _infer(network: Any, X: Any, labels: list[str], **settings: Any) -> NewRows:
-    """Call `pgbn.infer`. Its note about empty documents counts rows from 0; this one uses the names
+    """Call `model.infer`. Its note about empty documents counts rows from 0; this one uses the names
     of the documents in the results."""
-    from pgbn.training.new_rows import infer
-
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", ".* documents have no known term", PgbnWarning)
-        found = infer(network, X, **settings)
+        found: NewRows = network.infer(X, **settings)
     if found.empty.size:
         first = ", ".join(labels[row] for row in found.empty[:5])
         notify(
@@ -443,12 +441,11 @@ def stream_features(
 ) -> None:
     """The features of a corpus in a folder, to a .npy file, block by block."""
     from pgbn.storage.corpus import Corpus
-    from pgbn.training.streamed import transform_to
 
     corpus, notes = Corpus.open(data), _Notes()
     with cannot_write(to), interruptible():
-        features = transform_to(network, corpus, to, layer=layer, **vars(sampling),
-                                progress=lambda done, total: notes("features", done))  # fmt: skip
+        features = network.transform(corpus, to, layer=layer, **vars(sampling),
+                                callback=lambda done, total: notes("features", done))  # fmt: skip
     rows, columns = features.shape
     output.result({"output": str(to), "documents": rows, "features": columns},
                   lambda: output.say(f"{to}: {rows} × {columns}"))  # fmt: skip

@@ -50,7 +50,7 @@ from pgbn.training.numbering import numbered_as_in_chain
 from pgbn.training.settings import Settings
 from pgbn.training.topic_methods import TopicMethods
 from pgbn.training.trained import Priors, TrainedNetwork, trained_network
-from pgbn.training.training_result import LayerwiseTraining, Reportable
+from pgbn.training.training_result import LayerwiseTraining, FittedModel
 from pgbn.zoo import layers as layers_of_zoo
 from pgbn.zoo.links import get_link
 
@@ -341,7 +341,7 @@ class PGBN(NetworkTransformer, TopicMethods):
         ``model.merge(X, model.similar_topics(2), layer=2)``.
 
         Only the deepest network is merged and kept. It is saved, and continues with ``warm_start``,
-        as any other; see `pgbn.merge_topics` for what stays as it was. With ``sweeps=0`` the topics
+        as any other; see `pgbn.TrainedNetwork.merge` for what stays as it was. With ``sweeps=0`` the topics
         are merged and nothing is trained; where there is nothing to merge, all stays as it is.
         """
         check_is_fitted(self)
@@ -521,7 +521,7 @@ class PGBN(NetworkTransformer, TopicMethods):
     def report(self, path: str | Path = "report.html", X: Any = None, **options: Any) -> Path:
         """Write the HTML report, see `LayerwiseTraining.report`."""
         training: Any = self
-        return Reportable.report(training, path, X, **options)
+        return FittedModel.report(training, path, X, **options)
 
     def to_arviz(self) -> Any:
         """The draws that ``keep_draws`` asked for, as ArviZ takes them (needs ``pgbn[arviz]``)."""

@@ -89,7 +89,7 @@ def inference_data(
 
 
 def kept_data(model: Any) -> Any:
-    """The draws that a training kept, as the group posterior; see `Reportable.to_arviz`."""
+    """The draws that a training kept, as the group posterior; see `FittedModel.to_arviz`."""
     trained = unwrapped(model)
     if not getattr(trained, "draws", None):
         raise DataError(

@@ -271,7 +271,7 @@ def topics_graph(
 
 
 def groups_for(model: Any, to: int, layer: int = 1) -> list[tuple[int, ...]]:
-    """Groups of topics that leave ``to`` of them in a layer, for `pgbn.training.merge_topics`.
+    """Groups of topics that leave ``to`` of them in a layer, for `pgbn.TrainedNetwork.merge`.
 
     Topics are merged in pairs, always the pair that loses least, by Ward's rule on the roots of
     their probabilities (Hellinger distances):

@@ -505,6 +505,90 @@ class NetworkMethods:
 
         return forecast_network(self._network, draws, steps, seed)
 
+    def prune(
+        self,
+        state: Mapping[str, Any],
+        dim: str,
+        keep: Any,
+        rescale: str | Iterable[str] = (),
+    ) -> tuple[dict[str, Any], Any]:
+        """The state of a chain without some entries of a dim, for a narrower network.
+
+        Every node with the dim loses the other entries. A vector of proportions along it is
+        normalised again.
+
+        Parameters
+        ----------
+        state : dict
+            The values of latent nodes by name, as in ``chain.values``.
+        dim : str
+            The dim that gets smaller.
+        keep : list of bool or int
+            True for the entries that stay, or their indices.
+        rescale : str or list of str
+            Nodes that are multiplied by K_new / K_old: γ0 ← γ0 · K_new / K_old preserves the mass
+            γ0 / K of every remaining factor.
+
+        Returns
+        -------
+        state : dict
+            The new state.
+        index : numpy.ndarray
+            The old index of each entry that is left.
+
+        Examples
+        --------
+        >>> net = pgbn.zoo.pfa(3)
+        >>> chain = net.chain({"x": np.ones((4, 5), int)}, seed=0).sweep(2)
+        >>> state, index = net.prune(chain.values, "topic1", [True, False, True])
+        >>> state["theta1"].shape, index.tolist()
+        ((4, 2), [0, 2])
+        >>> again = pgbn.zoo.pfa(2).chain({"x": np.ones((4, 5), int)}, start=state)
+        """
+        from pgbn.training.surgery import prune
+
+        return prune(cast("Network", self), state, dim, keep, rescale)
+
+    def grow(
+        self,
+        state: Mapping[str, Any],
+        values: Mapping[str, Any],
+        sizes: Mapping[str, int] | None = None,
+    ) -> tuple[dict[str, Any], dict[str, Any]]:
+        """The state of this network from that of a smaller one.
+
+        Nodes that the smaller network has at a smaller size keep their old entries in the first
+        places. A vector of proportions is normalised again.
+
+        Parameters
+        ----------
+        state : dict
+            The values of the smaller network by name, as in ``chain.values``.
+        values : dict
+            Values of the new nodes, and of new entries. A number stands for an array filled with
+            it. A chain draws the nodes that are in neither from the prior.
+        sizes : dict, optional
+            Sizes of dims that the network does not fix, such as ``{"doc": 100}``.
+
+        Returns
+        -------
+        state : dict
+            The new state.
+        places : dict
+            For each dim that grew, the new index of each old entry.
+
+        Examples
+        --------
+        >>> chain = pgbn.zoo.pfa(2).chain({"x": np.ones((4, 5), int)}, seed=0).sweep(2)
+        >>> larger = {"theta1": 0.1, "phi1": 0.2, "r": 0.1}
+        >>> state, places = pgbn.zoo.pfa(3).grow(chain.values, larger)
+        >>> state["theta1"].shape, places["topic1"].tolist()
+        ((4, 3), [0, 1])
+        """
+        from pgbn.training.surgery import grow
+
+        return grow(cast("Network", self), state, values, sizes)
+
     def explain(
         self, format: str = "text", sampler: str = "auto", brief: bool = False
     ) -> Explanation:

@@ -1,6 +1,6 @@
 """Training that survives a stop: regular checkpoints, and resuming from the last one.
 
-    result = pgbn.checkpoint.train(X, "model", max_width=100, depth=3)
+    result = pgbn.train_layerwise(X, 100, 3, save="model")
     result = pgbn.resume("model")         # after Ctrl-C, a crash or a power cut
 
 A resumed chain is bit-identical to one that was not interrupted. The folder holds the last complete
@@ -24,7 +24,6 @@ from pydantic import NonNegativeInt
 
 from pgbn.checks import check_names, check_path, is_finite_number
 from pgbn.engine.data.cells import Cells
-from pgbn.engine.data.reading import term_labels
 from pgbn.engine.run.chain import Chain
 from pgbn.engine.run.chain_files import (
     RUN,
@@ -64,7 +63,7 @@ from pgbn.storage.writing import as_json
 from pgbn.training.averages import Means, Trace
 from pgbn.training.family import Build
 from pgbn.training.growing import Progress
-from pgbn.training.layerwise import train_settings
+from pgbn.training.layerwise import names_of_terms, train_settings
 from pgbn.training.settings import Settings, check_known
 from pgbn.training.start_from import find_start, read_training
 from pgbn.training.trained import check_shapes
@@ -295,12 +294,12 @@ def read_checkpoint(
 
 
 _FINISHED = ("training", "trained", "estimator", "draws")
-_KEYWORDS = ("start_from", "vocabulary", "labels", "record", "columns", "minutes", "every",
+_KEYWORDS = ("start_from", "vocabulary", "names", "record", "columns", "minutes", "every",
              "share", "callback", "threads", "progress", "executor")  # fmt: skip
 Listener = Callable[[Progress], None]
 
 
-def train(
+def train_with_checkpoints(
     X: Any,
     path: str | Path,
     max_width: int | Sequence[int],
@@ -308,7 +307,7 @@ def train(
     *,
     start_from: Any = None,
     vocabulary: Sequence[str] | Mapping[str, int] | None = None,
-    labels: Sequence[Any] | None = None,
+    names: Sequence[Any] | None = None,
     record: Mapping[str, Any] | None = None,
     columns: Mapping[str, Sequence[Any]] | None = None,
     minutes: float | None = 5.0,
@@ -322,10 +321,10 @@ def train(
 ) -> LayerwiseTraining:
     """`train_layerwise` with checkpoints in ``path``, where the result is saved at the end.
 
-    ``vocabulary``, ``labels``, ``record`` and ``columns`` are those of `pgbn.save`; the result
-    contains the names. A checkpoint is written every ``minutes``, or every so many sweeps,
-    ``every``. Writing takes at most ``share`` > 0 of the time: the next checkpoint waits if the
-    last one took long. A share of more than 1 sets no limit.
+    ``vocabulary``, ``names``, ``record`` and ``columns`` are those of `pgbn.save`. A checkpoint is
+    written every ``minutes``, or every so many sweeps, ``every``. Writing takes at most ``share`` >
+    0 of the time: the next checkpoint waits if the last one took long. A share of more than 1 sets
+    no limit.
     """
     timing = Timing(minutes, every, share)
     check_callback(callback)
@@ -334,17 +333,12 @@ def train(
     start = networks[-1] if networks else None
     settings = Settings(max_width, depth, **arguments, start=start)
     data = read_training(X, settings.grown, executor_of(threads, executor))
-    if settings.family is not None and vocabulary is not None:
-        raise DataError("vocabulary: names of terms are for belief networks; omit it")
     cells = next(iter(data.values()))
     if not isinstance(record, Mapping | None):
         raise DataError(f"record={record!r:.60}: give a dict that can be written as JSON")
-    names = term_labels(cells) if settings.link else None
     context = {
-        "vocabulary": (
-            names if vocabulary is None else check_names("vocabulary", vocabulary, cells.columns)
-        ),
-        "labels": None if labels is None else check_names("labels", labels, cells.rows),
+        "vocabulary": names_of_terms(vocabulary, settings, cells),
+        "labels": None if names is None else check_names("names", names, cells.rows),
         "record": dict(record or {}),
         "seconds": 0.0,
     }
@@ -375,12 +369,52 @@ def resume(
     progress: bool = True,
     executor: Executor | None = None,
 ) -> Any:
-    """Continue the training or the run of `net.sample` in a folder, from its last checkpoint, and
-    save the result there.
+    """Continue a training or a run of `net.sample` that was stopped, from its last checkpoint.
 
-    ``family`` is that of `train_layerwise`, needed if it is not a model of the zoo, since files
-    contain no functions. The options are those of `pgbn.checkpoint.train`. If it is finished
-    already, the result is loaded.
+    The result is bit-identical to that of a run without the stop, and is saved in the folder.
+
+    Parameters
+    ----------
+    path : str or Path
+        The folder, which was ``save=`` of `train_layerwise` or `Network.sample`. If it is finished,
+        the result is loaded.
+    family : function, optional
+        The ``family`` of `train_layerwise`. It is needed if it is not a model of the zoo, since
+        files contain no functions.
+    minutes : float, optional
+        The time between two checkpoints; None writes them at a stop only.
+    every : int, optional
+        The number of sweeps between two checkpoints, in place of ``minutes``.
+    share : float
+        The part of the time that writing checkpoints may take; more than 1 sets no limit.
+    callback : function, optional
+        Called with an `Event` after each sweep.
+    threads : int, optional
+        Threads of this process; all cores by default.
+    progress : bool
+        Show a live line.
+    executor : Executor, optional
+        Where rows are worked on, in place of ``threads``.
+
+    Returns
+    -------
+    LayerwiseTraining or Draws
+        What the call that was stopped would have returned.
+
+    Examples
+    --------
+    >>> X = np.random.default_rng(0).poisson(1.0, (20, 12))
+    >>> def stop(event):
+    ...     if event.sweep == 3:
+    ...         raise KeyboardInterrupt
+    >>> try:
+    ...     pgbn.train_layerwise(X, 4, 1, burn_in=5, sweeps=5, save="model", minutes=0,
+    ...                          callback=stop, progress=False)
+    ... except KeyboardInterrupt:
+    ...     print("stopped")
+    stopped
+    >>> pgbn.resume("model", progress=False).stopped
+    'depth 1 reached'
     """
     timing = Timing(minutes, every, share)
     check_callback(callback)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from pgbn.checks import check_names, check_place
 from pgbn.engine.data.cells import Cells
 from pgbn.engine.data.reading import check_fits, complete_sizes, term_labels
 from pgbn.engine.first_layer.choice import find_patterns, first_choice
@@ -34,7 +35,7 @@ from pgbn.training.start_from import (
     read_training,
 )
 from pgbn.training.trained import Priors, TrainedNetwork
-from pgbn.training.training_result import LayerwiseTraining, Reportable
+from pgbn.training.training_result import FittedModel, LayerwiseTraining
 
 MOST_TOKENS = 2**28  # with a label each
 _KERNELS = 21  # that a first training compiles, of three layers of counts
@@ -60,68 +61,119 @@ def train_layerwise(
     priors: Priors | None = None,
     callback: Callable[[Progress], None] | None = None,
     progress: bool = True,
-    start_from: Reportable | str | Path | None = None,
+    start_from: FittedModel | str | Path | None = None,
     keep_states: bool = False,
     keep_draws: int = 0,
     family: Build | None = None,
-    resume: Progress | None = None,
+    save: str | Path | None = None,
+    minutes: float | None = 5.0,
+    vocabulary: Sequence[str] | Mapping[str, int] | None = None,
+    names: Sequence[Any] | None = None,
 ) -> LayerwiseTraining:
-    """Train networks of 1, 2, …, ``depth`` layers on documents × terms ``X``: belief networks, or
-    those of another ``family``, a function from widths to a `pgbn.Network` such as
-    ``lambda widths: pgbn.zoo.multimodal(widths, modalities)``. ``X`` is then a dict by the names of
-    the observed nodes, if there are several, and the family sets what ``eta``, ``link`` and
-    ``priors`` set here.
+    """Train networks of 1, 2, …, ``depth`` layers, one layer at a time (Zhou, Cong & Chen 2015).
 
-    ``max_width`` is the largest width of the first layer, and each further layer begins as wide as
-    the one below; or it gives the largest width of each layer, (100, 30, 10). ``eta`` (0.05),
-    ``burn_in`` (B_t) and ``sweeps`` (C_t) are one number or one for each layer; ``priors`` are the
-    paper's, `pgbn.Priors()`, by default. Φ of a trained network is the posterior mean (η + x) / Σ(η
-    + x) given the counts of the last sweep, as in the paper. With ``average`` ≤ C_t it is the
-    average over that many last sweeps; r likewise. Training stops early at a layer of at most
-    ``min_width`` factors, or with fewer than ``min_count`` counts in all. Every ``trace_every``
-    sweeps the log likelihood and the active width are recorded (0: never).
+    A new layer is trained for ``burn_in`` sweeps, loses the topics without counts, and is trained
+    for ``sweeps`` sweeps more. Φ of a trained network is the posterior mean (η + x) / Σ(η + x)
+    given the counts of the last sweep, as in the paper. Topics are numbered by weight, the largest
+    first.
 
-    ``sampler`` is the sampler of the first layer (`Network.chain`). "auto" depends on X and
-    ``max_width``. It is "collapsed" for counts and "partial" for a `pgbn.Corpus`. It is "blocked"
-    if large counts make that much cheaper, if there are more than 2^28 counts, or if cells are
-    masked. ``executor`` says where rows are worked on, such as `pgbn.Disk`; ``threads`` is short
-    for threads of this process.
+    Parameters
+    ----------
+    X : documents × terms, Corpus, or dict of arrays
+        The data. It is a dict by the names of the observed nodes if a ``family`` has several.
+    max_width : int or sequence of int
+        The largest width of the first layer; each further layer begins as wide as the one below.
+        Or the largest width of each layer: (100, 30, 10).
+    depth : int
+        The number of layers, at most.
+    eta : float or sequence of float, optional
+        The Dirichlet parameter of the topics, for all layers or for each; 0.05 by default.
+    burn_in, sweeps : int or sequence of int
+        Sweeps before and after pruning, for all layers or for each.
+    link : str
+        "poisson" for counts, "bernoulli" for 0/1, "gamma" for reals of at least 0, or the name of a
+        link of your own.
+    seed : int
+        The seed of the random streams.
+    sampler : str
+        The sampler of the first layer, see `pgbn.Network.chain`. "auto" depends on X and
+        ``max_width``: "collapsed" for counts, "partial" for a `pgbn.Corpus`, and "blocked" if large
+        counts make that much cheaper, if there are more than 2^28 counts, or if cells are masked.
+    threads : int, optional
+        Threads of this process; all cores by default.
+    executor : Executor, optional
+        Where rows are worked on, such as `pgbn.Disk`, in place of ``threads``.
+    average : int
+        Φ and r are averages over so many last sweeps.
+    min_width, min_count : int
+        Training stops early at a layer of at most ``min_width`` topics, or with fewer than
+        ``min_count`` counts in all.
+    trace_every : int
+        The log likelihood and the active width are recorded every so many sweeps; 0 for never.
+    priors : Priors, optional
+        The constants of the model; those of the paper by default.
+    callback : function, optional
+        Called with an `Event` after each sweep.
+    progress : bool
+        Show a live line.
+    start_from : TrainedNetwork, LayerwiseTraining, estimator, str or Path, optional
+        A model of the same documents, or its folder: layers are added to it. A model that has
+        ``depth`` layers already is trained for ``sweeps`` sweeps more. Its first layer keeps its
+        width. ``eta`` and ``priors`` default to its own.
+    keep_states : bool
+        Keep the state of all networks; otherwise only the deepest one keeps it.
+    keep_draws : int
+        How many draws of Φ and r are kept, evenly spread over the last ``sweeps``. Predictions then
+        average over them, which is better than one Φ.
+    family : function, optional
+        A function from widths to a `pgbn.Network`, to grow networks other than the belief network:
+        ``lambda widths: pgbn.zoo.multimodal(widths, modalities)``. It sets what ``eta``, ``link``
+        and ``priors`` set here.
+    save : str or Path, optional
+        A folder for checkpoints and the result. `pgbn.resume` continues a training that was
+        stopped, bit-identical to one without a stop.
+    minutes : float, optional
+        The time between two checkpoints; None writes them at a stop only.
+    vocabulary : list of str, or dict from names to columns, optional
+        Names of the terms, where X has none.
+    names : list, optional
+        Names of the documents, saved with the model.
 
-    ``start_from`` is a network, a training or a fitted estimator of the same documents, or the
-    folder of one: layers are added to it. If it has ``depth`` layers already, it is trained for C_T
-    more sweeps. Its first layer keeps its width, so ``max_width`` must not be smaller. ``eta`` and
-    ``priors`` default to its own (further layers: the topmost eta). The rules that stop early apply
-    to it too: then nothing is trained, and it is returned. They use the width of its top layer and,
-    as a bound of its counts, those of X.
+    Returns
+    -------
+    LayerwiseTraining
+        The trained networks, and why training stopped.
 
-    ``keep_draws`` draws of Φ and r, evenly spread over the C_t sweeps, are kept in addition to the
-    means: `infer` and `completion_perplexity` then average over them, which predicts better than
-    one Φ. Only the deepest network keeps its state, unless ``keep_states``. ``resume`` continues
-    from the event that a callback received, with the same arguments: see `pgbn.checkpoint`.
+    Examples
+    --------
+    >>> X = np.random.default_rng(0).poisson(1.0, (20, 12))
+    >>> training = pgbn.train_layerwise(X, (4, 3), 2, burn_in=5, sweeps=5, min_width=1,
+    ...                                 progress=False)
+    >>> training.widths
+    (4, 3)
+    >>> training.deepest.phi[1].shape
+    (3, 4)
     """
-    if not isinstance(resume, Progress | None):
-        raise DataError(
-            f"resume={resume!r}: give the event that a callback saw; for a folder with a "
-            "checkpoint, use pgbn.resume(path)"
-        )
-    networks = find_start(start_from) if resume is None else list(resume.networks)
-    settings = Settings(
-        max_width, depth, eta=eta, burn_in=burn_in, sweeps=sweeps, link=link, seed=seed,
-        sampler=sampler, average=average, min_width=min_width, min_count=min_count,
-        trace_every=trace_every, priors=priors, keep_states=keep_states, keep_draws=keep_draws,
-        family=family,
-        start=networks[-1] if networks else None,
-    )  # fmt: skip
-    return train_settings(
-        settings,
-        X,
-        networks,
-        resume=resume,
-        callback=callback,
-        threads=threads,
-        executor=executor,
-        progress=progress,
-    )
+    if save is None and names is not None:
+        raise DataError("names: they are saved with the model; give a folder as save=, too")
+    networks = find_start(start_from)
+    arguments: dict[str, Any] = {
+        "eta": eta, "burn_in": burn_in, "sweeps": sweeps, "link": link, "seed": seed,
+        "sampler": sampler, "average": average, "min_width": min_width, "min_count": min_count,
+        "trace_every": trace_every, "priors": priors, "keep_states": keep_states,
+        "keep_draws": keep_draws, "family": family,
+    }  # fmt: skip
+    running: dict[str, Any] = {"callback": callback, "threads": threads, "executor": executor,
+                               "progress": progress}  # fmt: skip
+    if save is not None:
+        from pgbn.training.checkpoints import train_with_checkpoints
+
+        return train_with_checkpoints(
+            X, check_place("save", save), max_width, depth, start_from=start_from, minutes=minutes,
+            vocabulary=vocabulary, names=names, **running, **arguments,
+        )  # fmt: skip
+    settings = Settings(max_width, depth, **arguments, start=networks[-1] if networks else None)
+    return train_settings(settings, X, networks, vocabulary=vocabulary, **running)
 
 
 def train_settings(
@@ -134,6 +186,7 @@ def train_settings(
     threads: int | None = None,
     executor: Executor | None = None,
     progress: bool = True,
+    vocabulary: Sequence[str] | Mapping[str, int] | None = None,
 ) -> LayerwiseTraining:
     """`train_layerwise` with resolved settings, starting from ``networks`` (those of ``resume``, if
     it is given)."""
@@ -141,11 +194,12 @@ def train_settings(
     family = settings.grown
     worker = executor_of(threads, executor)
     data = read_training(X, family, worker)
+    terms = names_of_terms(vocabulary, settings, next(iter(data.values())))
     networks = list(networks)
     if networks and resume is None:
         networks[-1] = numbered_as_in_chain(networks[-1], worker)
     if resume is not None:
-        check_resumed(resume, data, settings)
+        check_resumed(resume, settings)
     elif networks:
         check_start(networks[-1], data, settings)
     plan = Plan(
@@ -166,10 +220,20 @@ def train_settings(
         stopped = run_plan(plan, data, resume)
     models = tuple(numbered_by_weight(network, worker) for network in plan.networks)
     training = LayerwiseTraining(models, stopped)
-    if not settings.link or training.deepest.vocabulary is not None:
-        return training
-    # The names of the terms come with the data, so that new documents are matched by name.
-    return training.with_vocabulary(term_labels(next(iter(data.values()))))
+    known = vocabulary is None and settings.link and training.deepest.vocabulary is not None
+    return training if known else training.with_vocabulary(terms)
+
+
+def names_of_terms(vocabulary: Any, settings: Settings, cells: Cells) -> Sequence[str] | None:
+    """The names of the terms: those that are given, or those of the data, by which columns of new
+    documents are matched."""
+    if not settings.link:
+        if vocabulary is not None:
+            raise DataError("vocabulary: names of terms are for belief networks; omit it")
+        return None
+    if vocabulary is None:
+        return term_labels(cells)
+    return check_names("vocabulary", vocabulary, cells.columns)
 
 
 def _sampler(

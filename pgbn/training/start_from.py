@@ -141,18 +141,12 @@ def _check_member(argument: str, network: Network, widths: tuple[int, ...], fami
         )
 
 
-def check_resumed(resume: Progress, data: Mapping[str, Cells], settings: Settings) -> None:
-    """Check that a training to continue has the same data, and is not deeper already."""
-    before = {name: cells.shape for name, cells in resume.chain._program.cells.items()}
-    shapes = {name: cells.shape for name, cells in data.items()}
-    if before != shapes or resume.depth > settings.depth:
+def check_resumed(resume: Progress, settings: Settings) -> None:
+    """Check that a training to continue is not deeper than its settings, and of their family."""
+    if resume.depth > settings.depth:
         raise DataError(
-            f"resume: a training of layer {resume.depth} on data of the shape "
-            f"{', '.join(map(str, before.values()))} does not fit depth={settings.depth} and X of "
-            f"{', '.join(map(str, shapes.values()))}; give the arguments that it had"
+            f"damaged: a training of layer {resume.depth}, with depth={settings.depth} as setting"
         )
-    for name, cells in resume.chain._program.cells.items():
-        same_labels("X", data[name].labels, cells.labels, "the training in resume=")
     if settings.family is not None:
         network, dims = resume.chain.network, settings.family.layers(resume.depth)
         widths = tuple(network.sizes.get(dim, 1) for dim in dims)

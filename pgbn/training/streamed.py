@@ -1,6 +1,6 @@
 """Write features of a corpus that is larger than memory to a file, block by block.
 
-    features = pgbn.transform_to(model, corpus, "features.npy")     # an array that is on the disk
+    features = model.transform(corpus, "features.npy")     # an array that is on the disk
 
 Rows are written in a hidden folder next to the target and take its name when they are complete.
 Each finished block is committed: a run that is stopped or killed continues with the next call. The
@@ -12,6 +12,7 @@ from __future__ import annotations
 import errno
 import hashlib
 import os
+import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
@@ -22,12 +23,13 @@ import numpy as np
 from numpy.lib.format import open_memmap
 from numpy.typing import NDArray
 
-from pgbn.checks import check_choice, check_integer, check_place, check_seed
-from pgbn.errors import DataError, PgbnWarning, StorageError
+from pgbn.checks import check_choice, check_flag, check_integer, check_place, check_seed
+from pgbn.errors import DataError, PgbnWarning, StorageError, tell
 from pgbn.samplers.disk import reserve
 from pgbn.samplers.executor import Executor
 from pgbn.storage.archive import MANIFEST, is_archive, read_manifest
 from pgbn.storage.atomic_files import sync_folder
+from pgbn.storage.corpus import counts_of
 from pgbn.storage.old_folders import old_features
 from pgbn.storage.runner import Runner
 from pgbn.training.minibatch.train import as_corpus
@@ -36,63 +38,80 @@ from pgbn.training.trained import TrainedNetwork, check_layer, trained_network
 
 KIND = "features"
 TYPES = ("float32", "float64")
+_SECONDS = 5.0  # between two lines of progress
 
 
-def transform_to(
-    model: TrainedNetwork,
+def transform(
+    model: Any,
     X: Any,
-    path: str | Path,
+    out: str | Path | None,
     *,
-    layer: int | None = 1,
-    burn_in: int = 100,
-    draws: int = 100,
-    seed: int = 0,
-    dtype: str = "float32",
-    threads: int | None = None,
-    executor: Executor | None = None,
-    progress: Callable[[int, int], None] | None = None,
+    layer: int | None,
+    burn_in: int,
+    draws: int,
+    seed: int,
+    dtype: str | None,
+    threads: int | None,
+    executor: Executor | None,
+    progress: bool,
+    callback: Callable[[int, int], None] | None,
 ) -> NDArray[Any]:
-    """Write the mean topic proportions of the documents ``X``, a `pgbn.Corpus` or documents ×
-    terms, to the .npy file ``path``, one row for each; returns the array, on the disk.
-
-    ``layer`` is one layer, or None for all layers next to each other. Columns are matched by name
-    if both the corpus and the model have names. Memory holds one block of documents.
-    ``progress(done, total)`` is called after each block. The same call continues after a stop.
-    """
-    trained, target = trained_network(model), check_place("path", path)
+    """See `pgbn.TrainedNetwork.transform`."""
+    trained = trained_network(model)
     chosen = None if layer is None else check_layer(trained, layer, "layer")
     check_integer("burn_in", burn_in, 0)
     check_integer("draws", draws, 1)
-    check_choice("dtype", dtype, TYPES)
+    if dtype is not None:
+        check_choice("dtype", dtype, TYPES)
+    check_flag("progress", progress)
+    if callback is not None and not callable(callback):
+        raise DataError(f"callback={callback!r}: give a function of two numbers, done and total")
+    sampling: dict[str, Any] = {
+        "layers": chosen, "burn_in": burn_in, "draws": draws, "seed": seed, "threads": threads,
+        "executor": executor, "units": False,
+    }  # fmt: skip
+    if out is None:
+        found = infer(trained, counts_of(X), **sampling).features(chosen)
+        return found.astype(dtype or np.float64, copy=False)
+    target = check_place("out", out)
     if target.suffix != ".npy":
-        raise DataError(f"path={str(path)!r}: the name must end in .npy")
-    if progress is not None and not callable(progress):
-        raise DataError(f"progress={progress!r}: give a function of two numbers, done and total")
+        raise DataError(f"out={str(out)!r}: the name must end in .npy")
     corpus = as_corpus(X, trained.link)
+    total, dtype = corpus.shape[0], dtype or "float32"
     widths = trained.widths if chosen is None else (trained.widths[chosen - 1],)
     terms = corpus.vocabulary if trained.vocabulary is not None else None
     settings = {
-        "model": _of_model(trained), "rows": corpus.shape[0], "columns": corpus.shape[1],
+        "model": _of_model(trained), "rows": total, "columns": corpus.shape[1],
         "terms": _of(repr(terms).encode()), "layer": layer, "burn_in": burn_in, "draws": draws,
         "seed": check_seed(seed), "dtype": dtype,
     }  # fmt: skip
+    listeners = [each for each in (_Notes() if progress else None, callback) if each is not None]
 
     def features(documents: Any) -> NDArray[np.float64]:
         with warnings.catch_warnings():  # empty documents get the prior; one note a block is noise
             warnings.filterwarnings("ignore", message=".*no known term", category=PgbnWarning)
-            found = infer(trained, documents, layers=chosen, burn_in=burn_in,
-                          draws=draws, seed=seed, threads=threads, executor=executor,
-                          terms=terms, units=False)  # fmt: skip
-        return found.features(chosen)
+            return infer(trained, documents, terms=terms, **sampling).features(chosen)
 
-    file = _Rows(target, (corpus.shape[0], sum(widths)), dtype, settings)
+    file = _Rows(target, (total, sum(widths)), dtype, settings)
     with file.opened(corpus):
         for number in range(file.blocks, corpus.block_count):
             documents = corpus.block(number)
             file.write(documents, number * corpus.block_rows, features(documents))
-            if progress is not None:
-                progress(min((number + 1) * corpus.block_rows, corpus.shape[0]), corpus.shape[0])
+            for listener in listeners:
+                listener(min((number + 1) * corpus.block_rows, total), total)
         return file.finish()
+
+
+class _Notes:
+    """Prints how many documents are done, every few seconds and at the end."""
+
+    def __init__(self) -> None:
+        self.last = time.monotonic()
+
+    def __call__(self, done: int, total: int) -> None:
+        if time.monotonic() - self.last >= _SECONDS or done == total:
+            self.last = time.monotonic()
+            tell(f"{done} of {total} documents")
 
 
 def _of(*parts: bytes) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import lru_cache
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,7 +14,7 @@ from pgbn.checks import check_names, is_finite_number, is_integral, listed, numb
 from pgbn.errors import DataError, NetworkError
 from pgbn.nodes.base import Latent
 from pgbn.training.topic_methods import TopicMethods
-from pgbn.training.training_result import Reportable
+from pgbn.training.training_result import FittedModel
 from pgbn.zoo import layers
 from pgbn.zoo.arguments import check_prior
 from pgbn.zoo.links import get_link, link_names
@@ -63,14 +62,14 @@ def read_priors(content: Mapping[str, Any]) -> Priors:
 
 
 @dataclass(frozen=True)
-class TrainedNetwork(TopicMethods, Reportable):
+class TrainedNetwork(TopicMethods, FittedModel):
     """A network of T layers with its parameters fixed: a belief network, or one of any family.
 
     ``network`` is the network of nodes, ``layers`` are the dims of the units of its layers, from
     the data up. ``means`` are the posterior means of nodes that all rows share, by name: for
     proportions, given their counts; for others, the values of the last sweeps. ``traces`` has
     arrays "sweep", "log_likelihood", "width" (active factors of the top layer) and, after
-    `pgbn.merge_topics`, "before_merging", 1 for rows from before the merge. ``state`` is the last
+    `merge`, "before_merging", 1 for rows from before the merge. ``state`` is the last
     state of the chain, to continue from; it may be empty. ``sweeps`` were run in all. ``draws`` are
     those that ``keep_draws`` asked for, by node, with the draw as the first axis. New rows of any
     network: ``trained.network.infer(data, given=trained.means)``, or ``given=trained.draws``.
@@ -300,25 +299,6 @@ class TrainedNetwork(TopicMethods, Reportable):
             return f"TrainedNetwork(widths={self.widths}, observed={self.network.observed})"
         terms = self.vocabulary_size
         return f"TrainedNetwork(widths={self.widths}, terms={terms}, link={self.link!r})"
-
-    # ---- files ------------------------------------------------------------------------
-
-    def save(self, path: str | Path) -> None:
-        """Write everything to a folder, as `pgbn.save` does."""
-        from pgbn.storage.folders import save
-
-        save(self, path)
-
-    @classmethod
-    def load(cls, path: str | Path) -> TrainedNetwork:
-        """The network that was saved in a folder; the deepest one of a training."""
-        from pgbn.storage.folders import load
-
-        found = load(path)
-        network = unwrapped(found)
-        if not isinstance(network, cls):
-            raise DataError(f"{path}: holds a {type(found).__name__}, not a trained network")
-        return network
 
 
 def unwrapped(model: Any) -> Any:

@@ -17,11 +17,11 @@ import numpy as np
 import pytest
 
 import pgbn
-from pgbn import checkpoint
 from pgbn.cli.models import open_model
 from pgbn.cli.train import announce, hierarchy
 from pgbn.storage import open_saved
 from pgbn.storage.atomic_files import locked
+from pgbn.training import checkpoints
 from pgbn.training.settings import Settings
 from tests.helpers.commands import FAST, Capture, Patch, ask, rejected, run
 from tests.helpers.corpora import texts
@@ -36,7 +36,7 @@ def test_resume(place: Path, tmp_path: Path, capsys: Capture) -> None:
             os.kill(os.getpid(), signal.SIGINT)
 
     with pytest.raises(KeyboardInterrupt):
-        checkpoint.train(corpus.counts, tmp_path / "m", 8, 2, burn_in=20, sweeps=10, seed=0,
+        checkpoints.train_with_checkpoints(corpus.counts, tmp_path / "m", 8, 2, burn_in=20, sweeps=10, seed=0,
                          vocabulary=corpus.vocabulary, callback=press)  # fmt: skip
     facts = ask(capsys, "info", tmp_path / "m")
     assert (facts["kind"], facts["depth"], facts["sweep"]) == ("checkpoint", 2, 7)
@@ -137,7 +137,7 @@ def test_fit_ends_with_how_the_layers_read(place: Path, tmp_path: Path, capsys: 
 
 def one_pair_of_five(model: Any) -> Any:
     """The second layer has duplicates while it has five topics."""
-    return pgbn.merge_topics(model, [(0, 1)], 2) if model.widths[1] == 5 else None
+    return model.merge([(0, 1)], 2) if model.widths[1] == 5 else None
 
 
 def test_twins_are_merged_where_each_layer_has_a_budget(

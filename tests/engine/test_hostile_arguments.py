@@ -10,6 +10,7 @@ import pytest
 
 import pgbn
 from pgbn.testing import check_conjugacy, geweke, z_counts, z_mean
+from pgbn.training.checkpoints import train_with_checkpoints
 
 X = np.random.default_rng(0).poisson(1.0, (12, 9))
 ARRAYS = [np.array([1, 2]), np.array(["poisson", "gamma"]), np.zeros((2, 0)), np.array([None, {}])]
@@ -37,7 +38,7 @@ WITH_ARRAY: dict[str, Callable[[np.ndarray], object]] = {
     "top of a score": lambda a: z_counts([1, 2], np.ones_like, a),
     "ordered pairs": lambda a: pgbn.distinct(pgbn.Gamma("g", 1, 1, dims="i"), "i", "j", ordered=a),
     "name of a node": lambda a: pgbn.Gamma(a, 1.0, 1.0),
-    "prune": lambda a: pgbn.prune(NETWORK, {}, a, [0]),
+    "prune": lambda a: NETWORK.prune({}, a, [0]),
     "rows of append": lambda a: NETWORK.chain({"x": X}, threads=1).append({"x": X}, rows=a),
     "network of replicates": lambda a: pgbn.Chain._replicated(a, {}, 2),
     "indent of JSON": lambda a: NETWORK.to_json(indent=a),
@@ -92,4 +93,4 @@ def test_sweeps_without_end(sweeps: object) -> None:
 
 def test_minutes_that_no_float_holds(tmp_path: Path) -> None:
     with pytest.raises(pgbn.PgbnError, match="minutes=1000"):
-        pgbn.checkpoint.train(X, tmp_path / "m", max_width=3, depth=1, minutes=10**400)
+        train_with_checkpoints(X, tmp_path / "m", max_width=3, depth=1, minutes=10**400)

@@ -150,7 +150,7 @@ def test_arguments_of_training(name: str, value: Any) -> None:
        odd)  # fmt: skip
 def test_arguments_of_inference(name: str, value: Any) -> None:
     found = attempt(
-        lambda: pgbn.infer(fitted().training_.deepest, X, **{"burn_in": 1, "draws": 1,
+        lambda: fitted().training_.deepest.infer(X, **{"burn_in": 1, "draws": 1,
                                                              name: value}), [name])  # fmt: skip
     assert found is None or all(np.isfinite(part).all() for part in found.proportions.values())
 

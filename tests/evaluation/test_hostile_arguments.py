@@ -46,7 +46,7 @@ CALLS: dict[str, Callable[[object], object]] = {
     "data of rows": lambda v: drawn().log_likelihood("x", "row", data=v),
     "draws of one number": lambda v: pgbn.diagnostics.bulk_ess(v if isinstance(v, int) else "a"),
     "record": lambda v: pgbn.save(PFA, "nowhere/n", record=v if not isinstance(v, dict) else 3),
-    "dtype": lambda v: pgbn.transform_to(MODEL, X, "nowhere.npy", dtype=v),
+    "dtype": lambda v: MODEL.transform(X, "nowhere.npy", dtype=v),
 }
 
 

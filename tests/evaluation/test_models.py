@@ -14,7 +14,7 @@ from pgbn.training import LayerwiseTraining
 from tests.helpers.trained import X, model_of
 
 FUNCTIONS = {
-    "infer": lambda model: pgbn.infer(model, X, burn_in=1, draws=1)["theta2"],
+    "infer": lambda model: model.infer(X, burn_in=1, draws=1)["theta2"],
     "perplexity": lambda model: HeldOut.of_model(model, X, burn_in=1, draws=1).perplexity(),
     "generate": lambda model: generate(model, 2)["x"].toarray(),
     "topics": lambda model: [str(topic) for topic in topics(model, 2)],

@@ -91,7 +91,7 @@ def test_completion_is_split_and_infer_with_the_arguments_given() -> None:
     model, sweeps = model_of(), {"burn_in": 2, "draws": 5, "threads": 1}
     seen, rest = split_tokens(X, 0.3, seed=7)
     expected = HeldOut(rest)
-    expected.add(model.phi[0], pgbn.infer(model, seen, layers=1, seed=7, **sweeps)["theta1"])
+    expected.add(model.phi[0], model.infer(seen, layers=1, seed=7, **sweeps)["theta1"])
     found = HeldOut.of_model(model, X, fraction=0.3, seed=7, **sweeps)
     assert found.perplexity() == expected.perplexity()
 
@@ -137,7 +137,7 @@ def test_score_by_blocks_is_the_mean_log_density(link, monkeypatch):
     data = (COUNTS > 0).astype(int) if link == "bernoulli" else COUNTS * 0.3
     fitted = PFA(3, link=link, random_state=0, **FAST).fit(data)
     network = fitted.training_.deepest
-    units = pgbn.infer(network, data, layers=1, **fitted._chain())["theta1"]
+    units = network.infer(data, layers=1, **fitted._chain())["theta1"]
     slots = {"noise": network.noise} if link == "gamma" else {}
     rate = units @ network.phi[0]
     density = observed_node(link).log_density(data.toarray(), rate=rate, **slots)

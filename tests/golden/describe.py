@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 import pgbn as pg
-from pgbn.checkpoint import read_checkpoint
 from pgbn.storage import open_saved
+from pgbn.training.checkpoints import read_checkpoint
 from pgbn.training.numbering import numbered_as_in_chain
 from tests.same_bits import digest as hashes
 
@@ -166,7 +166,7 @@ def continued(folder: Path, threads: int) -> str:
         return digest([value.transform(x), value.score(x)])
     model = getattr(value, "deepest", value)
     x = documents(model.link) if saved.data is None else saved.data
-    found = pg.infer(model, x, burn_in=2, draws=3, seed=1, threads=threads)
+    found = model.infer(x, burn_in=2, draws=3, seed=1, threads=threads)
     units = {t: found[name] for t, name in found.layers.items()}
     further = None
     if model.state:

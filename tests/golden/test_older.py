@@ -48,7 +48,7 @@ def test_a_corpus(older: Path) -> None:
     seen: list[Any] = []
     found = pgbn.Corpus.build(lambda: iter([DATA[:4], DATA[4:8], DATA[8:]]), older / "corpus",
                               block_rows=2, vocabulary=list("abcdefghi"),
-                              progress=counter(seen))  # fmt: skip
+                              callback=counter(seen))  # fmt: skip
     assert len(seen) == 1  # of three batches
     np.testing.assert_array_equal(found.counts.toarray(), DATA)
 
@@ -59,8 +59,8 @@ def test_features(older: Path, tmp_path: Path) -> None:
     few: dict[str, Any] = {"burn_in": 2, "draws": 2, "threads": 1}
     seen: list[Any] = []
     target = older / "features" / "f.npy"
-    found = pgbn.transform_to(model, corpus, target, progress=counter(seen), **few)
-    whole = pgbn.transform_to(model, corpus, tmp_path / "g.npy", **few)
+    found = model.transform(corpus, target, callback=counter(seen), **few)
+    whole = model.transform(corpus, tmp_path / "g.npy", **few)
     assert len(seen) == 2  # of four blocks
     np.testing.assert_array_equal(found, whole)
     assert [path.name for path in target.parent.iterdir()] == ["f.npy"]

@@ -351,7 +351,7 @@ def _inferred(model: Any) -> Any:
     if not deepest.link:
         found = deepest.network.infer(OWN, given=deepest.means, burn_in=1, draws=1)
         return [found[name] for name in found]
-    return [pgbn.infer(model, _data(deepest), **FEW).proportions, list(deepest.phi)]
+    return [deepest.infer(_data(deepest), **FEW).proportions, list(deepest.phi)]
 
 
 def _deeper(model: Any) -> Any:
@@ -423,6 +423,6 @@ USES: list[tuple[Any, list[Use]]] = [
         lambda model: _run(_deepest(model).to_arviz()),
         lambda model: _deepest(model).network.explain(),
         lambda model: pgbn.HeldOut.of_model(model, _data(_deepest(model)), **FEW),
-        lambda model: _run(pgbn.merge_topics(model, [(0, 1)])),
+        lambda model: _run(_deepest(model).merge([(0, 1)])),
     ]),
 ]  # fmt: skip

@@ -28,10 +28,11 @@ import numpy as np
 from scipy import sparse
 
 import pgbn
-from pgbn import checkpoint, zoo
+from pgbn import zoo
 from pgbn.storage import build
 from pgbn.storage.archive import is_archive, read_arrays, read_manifest
 from pgbn.storage.runner import Runner
+from pgbn.training import checkpoints
 
 NEVER = 1e6  # seconds
 NETWORK = zoo.pgbn([6, 4])
@@ -139,9 +140,9 @@ def sample(folder: Path, parallel: int = 1) -> None:
 def train(folder: Path) -> None:
     few = {"burn_in": 6, "sweeps": 4, "seed": 5, "min_width": 1}
     if kind_of(folder) == "checkpoint":
-        checkpoint.resume(folder, **OFTEN)
+        checkpoints.resume(folder, **OFTEN)
     elif not kind_of(folder):
-        checkpoint.train(data(), folder, 8, 2, **OFTEN, **few)
+        checkpoints.train_with_checkpoints(data(), folder, 8, 2, **OFTEN, **few)
 
 
 def train_minibatch(folder: Path) -> None:
@@ -170,7 +171,7 @@ def write_files(folder: Path) -> None:
     for number in range(2):
         trained.report(folder / f"page{number}.html")
         NETWORK.plot().save(folder / f"picture{number}.svg")
-    pgbn.transform_to(trained.deepest, data(), folder / "rows.npy", burn_in=2, draws=2, threads=1)
+    trained.deepest.transform(data(), folder / "rows.npy", burn_in=2, draws=2, threads=1)
 
 
 MADE: list[pgbn.LayerwiseTraining] = []

@@ -21,6 +21,7 @@ import pytest
 import pgbn
 from pgbn.storage import archive, build
 from pgbn.storage.arrays import ROWS
+from pgbn.training.checkpoints import train_with_checkpoints
 from tests.golden.objects import BESIDE, documents
 from tests.helpers.own_family import own_family
 from tests.helpers.saved import write_group
@@ -115,10 +116,10 @@ def _write_families(place: Path) -> None:
     zoo = partial(pgbn.zoo.multimodal, modalities={"words": "poisson", "labels": "bernoulli"})
     for name, family, after in (("own", own_family, 8), ("zoo", zoo, 4)):
         with suppress(_StoppedError):
-            pgbn.checkpoint.train(OWN, place / f"checkpoint-{name}", (3, 2), 2, family=family,
+            train_with_checkpoints(OWN, place / f"checkpoint-{name}", (3, 2), 2, family=family,
                                   every=1, share=2.0, callback=_after(after), **FEW)  # fmt: skip
     with suppress(_StoppedError):
-        pgbn.checkpoint.train(DATA, place / "checkpoint-draws", (3, 2), 2, keep_draws=2, every=1,
+        train_with_checkpoints(DATA, place / "checkpoint-draws", (3, 2), 2, keep_draws=2, every=1,
                               share=2.0, callback=_after(10), **FEW)  # fmt: skip
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 import pgbn as pg
+from pgbn.training.checkpoints import train_with_checkpoints
 
 from . import chains, training
 from .digest import digest
@@ -49,7 +50,7 @@ def _resumed(threads: int, stop: int, **changes: Any) -> object:
     with TemporaryDirectory() as folder:
         path = Path(folder) / "model"
         try:
-            pg.checkpoint.train(X, path, minutes=None, every=3, share=1e9, callback=fail,
+            train_with_checkpoints(X, path, minutes=None, every=3, share=1e9, callback=fail,
                                 threads=threads, progress=False, **settings)  # fmt: skip
         except _PowerCut:
             pass

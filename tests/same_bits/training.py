@@ -93,9 +93,9 @@ def _add_surgery() -> None:
     def prune(threads: int) -> object:
         network = pg.zoo.pgbn([8, 5])
         state = network.chain({"x": documents()}, seed=1, threads=threads).sweep(2).values
-        kept = pg.prune(network, state, "topic1", [0, 2, 3, 7], rescale="gamma0")
+        kept = network.prune(state, "topic1", [0, 2, 3, 7], rescale="gamma0")
         larger = network.with_sizes(topic2=7)
-        grown = pg.grow(larger, state, {"r": 0.5, "theta2": 0.1, "phi2": 0.125})
+        grown = larger.grow(state, {"r": 0.5, "theta2": 0.1, "phi2": 0.125})
         return [kept, grown]
 
     case("surgery/prune and grow", prune)
@@ -152,7 +152,7 @@ def _infer(threads: int, X: Any, link: str = "poisson", depth: int = 2, **option
     settings = {"burn_in": 5, "draws": 6, "seed": 9, **options}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", pg.PgbnWarning)  # of documents without known terms
-        return _units(pg.infer(trained(link, depth), X, threads=threads, **settings))
+        return _units(trained(link, depth).infer(X, threads=threads, **settings))
 
 
 def _add_inference() -> None:

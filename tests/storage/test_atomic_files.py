@@ -24,6 +24,7 @@ import pgbn as pg
 from pgbn import zoo
 from pgbn.errors import StorageError
 from pgbn.storage.atomic_files import locked, make_folder, new_file
+from pgbn.training.checkpoints import train_with_checkpoints
 from pgbn.training.trained import TrainedNetwork
 
 posix = pytest.mark.skipif(os.name != "posix", reason="links, pipes and rights of POSIX")
@@ -209,7 +210,7 @@ def test_a_folder_that_cannot_be_opened(tmp_path: Path, monkeypatch: pytest.Monk
     X = np.ones((3, 3), int)
     for write in (
         save_network,
-        lambda path: pgbn.checkpoint.train(X, path, 2, 1),
+        lambda path: train_with_checkpoints(X, path, 2, 1),
         lambda path: zoo.pfa(3).sample({"x": X}, 1, 1, save=path),
     ):
         with pytest.raises(StorageError, match=r"m: could not be written \(Permission denied\)"):

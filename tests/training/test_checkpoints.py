@@ -16,9 +16,9 @@ import numpy as np
 import pytest
 
 import pgbn
-from pgbn import checkpoint
 from pgbn.storage import folders, runner
 from pgbn.storage.stopping import Interrupted
+from pgbn.training import checkpoints
 from pgbn.training.checkpoints import (
     another_machine,
     checkpoint_facts,
@@ -37,7 +37,7 @@ EVERY = {"every": 1, "share": 1e9}  # a checkpoint after each sweep
 def stopped(folder: Path, depth: int, at: int, width: int = 6, **settings: Any) -> Path:
     """The folder of a training whose last checkpoint is that of the sweep before ``at``."""
     with pytest.raises(RuntimeError, match="power cut"):
-        checkpoint.train(X, folder, width, depth, callback=cut_at(at), **EVERY, **QUICK | settings)
+        checkpoints.train_with_checkpoints(X, folder, width, depth, callback=cut_at(at), **EVERY, **QUICK | settings)
     return folder
 
 
@@ -65,7 +65,7 @@ def seen() -> list[tuple[dict[str, Any], dict[str, Any]]]:
     return found
 
 
-def read(content: dict[str, Any], arrays: dict[str, Any], **state: Any) -> checkpoint.Checkpoint:
+def read(content: dict[str, Any], arrays: dict[str, Any], **state: Any) -> checkpoints.Checkpoint:
     copies = {name: dict(group) for name, group in arrays.items()}
     copies["state"] |= state
     return decode_checkpoint(content, copies.__getitem__, threads=1)
@@ -138,8 +138,15 @@ def test_only_what_changes_bits_is_said() -> None:
     assert "\x1b" not in another_machine({**here, "pgbn": "\x1b[2J" * 99})
 
 
+def test_a_training_deeper_than_its_settings_is_damaged(tmp_path: Path) -> None:
+    stopped(tmp_path, 2, 14)
+    forge(tmp_path, lambda body: body["content"]["settings"].update(depth=1))
+    with pytest.raises(pgbn.PgbnError, match="damaged: a training of layer 2, with depth=1"):
+        pgbn.resume(tmp_path, progress=False)
+
+
 def test_resumed_elsewhere(tmp_path: Path) -> None:
-    assert checkpoint.read_checkpoint(stopped(tmp_path, 1, 3)).machine == this_machine()
+    assert checkpoints.read_checkpoint(stopped(tmp_path, 1, 3)).machine == this_machine()
     forge(tmp_path, lambda body: body["content"]["object"]["machine"].update(machine="arm64"))
     with pytest.warns(pgbn.PgbnWarning, match="machine was 'arm64'"):
         pgbn.resume(tmp_path, progress=False)
@@ -159,7 +166,7 @@ def test_an_update_of_libraries_while_training_runs(
         monkeypatch.setattr("importlib.metadata.distribution", gone)
         monkeypatch.setattr("platform.libc_ver", gone)
 
-    checkpoint.train(X, tmp_path, 6, 1, callback=update, **EVERY, **QUICK)
+    checkpoints.train_with_checkpoints(X, tmp_path, 6, 1, callback=update, **EVERY, **QUICK)
     assert this_machine()["numpy"] == np.__version__
 
 
@@ -189,7 +196,7 @@ def test_a_stopped_training_keeps_what_its_beginning_had(
     first = pgbn.train_layerwise(X, 8, 1, eta=0.01, priors=pgbn.Priors(c=(2.0, 2.0)), **QUICK)
     pgbn.save(first, tmp_path / "base", vocabulary=NAMES)
     settings = QUICK | {"start_from": tmp_path / "base", "vocabulary": own}
-    whole = checkpoint.train(X, tmp_path / "whole", 8, depth, **settings)
+    whole = checkpoints.train_with_checkpoints(X, tmp_path / "whole", 8, depth, **settings)
     stopped(tmp_path / "m", depth, stop, 8, **settings)
     resumed = pgbn.resume(tmp_path / "m", progress=False, threads=1)
     for training in (whole, resumed, pgbn.load(tmp_path / "whole"), pgbn.load(tmp_path / "m")):
@@ -230,7 +237,7 @@ def test_record_columns_and_time_survive_a_stop(tmp_path: Path) -> None:
         cut_at(4)(event)
 
     with pytest.raises(RuntimeError, match="power cut"):
-        checkpoint.train(X, tmp_path, 4, 1, record={"origin": "a test"}, columns=columns,
+        checkpoints.train_with_checkpoints(X, tmp_path, 4, 1, record={"origin": "a test"}, columns=columns,
                          callback=stop, **EVERY, **QUICK)  # fmt: skip
     forge(tmp_path, lambda body: body["content"]["object"]["context"].update(seconds=1e6))
     pgbn.resume(tmp_path, progress=False, threads=1)
@@ -252,7 +259,7 @@ def test_files_that_vanish_are_written_again(tmp_path: Path) -> None:
         cut_at(5)(event)
 
     with pytest.raises(RuntimeError, match="power cut"):
-        checkpoint.train(X, tmp_path, 5, 1, callback=remove, **EVERY, **QUICK)
+        checkpoints.train_with_checkpoints(X, tmp_path, 5, 1, callback=remove, **EVERY, **QUICK)
     same(pgbn.resume(tmp_path, progress=False), whole)
     with pytest.warns(pgbn.PgbnWarning, match="finished already"):
         same(pgbn.resume(tmp_path / "model.json"), whole)
@@ -269,7 +276,7 @@ def test_ctrl_c_saves_and_says_how_to_go_on(tmp_path: Path) -> None:
             os.kill(os.getpid(), signal.SIGINT)
 
     with pytest.raises(Interrupted, match=r"sweep 14 of 22 and saved.*pgbn resume"):
-        checkpoint.train(X, tmp_path, 6, 2, callback=press, **QUICK)
+        checkpoints.train_with_checkpoints(X, tmp_path, 6, 2, callback=press, **QUICK)
     with pytest.raises(pgbn.StorageError, match=r"pgbn\.resume"):
         pgbn.load(tmp_path)
     seen: list[int] = []
@@ -278,7 +285,7 @@ def test_ctrl_c_saves_and_says_how_to_go_on(tmp_path: Path) -> None:
     same(resumed, whole)
     same(pgbn.load(tmp_path), whole)
     with pytest.raises(pgbn.StorageError, match="nothing to resume"):
-        checkpoint.read_checkpoint(tmp_path)
+        checkpoints.read_checkpoint(tmp_path)
 
 
 @pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])
@@ -294,7 +301,7 @@ def test_a_signal_while_the_result_is_saved(
 
     monkeypatch.setattr(folders, "save", signalled)
     with pytest.raises(Interrupted, match="training was done; it is saved") as caught:
-        checkpoint.train(X, tmp_path, 4, 1, **QUICK)
+        checkpoints.train_with_checkpoints(X, tmp_path, 4, 1, **QUICK)
     assert caught.value.signal == getattr(signal, name)
     assert pgbn.load(tmp_path).deepest.depth == 1
 
@@ -316,7 +323,7 @@ def test_a_signal_to_the_command(tmp_path: Path, name: str, code: int) -> None:
     _, errors = process.communicate(timeout=60)
     assert process.returncode == code, errors
     assert "pgbn resume" in errors.splitlines()[-1]
-    at = checkpoint.read_checkpoint(tmp_path / "m").progress
+    at = checkpoints.read_checkpoint(tmp_path / "m").progress
     assert 1 <= at.sweep < 2000
     assert f"sweep {at.done} of 2002" in errors
 
@@ -341,7 +348,7 @@ def test_the_cost_of_checkpoints_is_bounded(
         clock[0] += 0.1
 
     monkeypatch.setattr(runner, "write", write)
-    checkpoint.train(counts(), tmp_path, 3, 1, burn_in=999, sweeps=1, every=1, share=0.05,
+    checkpoints.train_with_checkpoints(counts(), tmp_path, 3, 1, burn_in=999, sweeps=1, every=1, share=0.05,
                      callback=sweep, progress=False)  # fmt: skip
     assert 4 <= len(times) <= 6
     assert min(np.diff(times)) >= 20.0
@@ -355,7 +362,7 @@ def test_checkpoints_keep_files_that_do_not_change(tmp_path: Path) -> None:
         assert len(found) in (0, 4)
         names.update(found)
 
-    checkpoint.train(X, tmp_path, 5, 2, callback=look, **EVERY, **QUICK)
+    checkpoints.train_with_checkpoints(X, tmp_path, 5, 2, callback=look, **EVERY, **QUICK)
     kinds = [name.split("-")[0] for name in names]
     assert [kinds.count(kind) for kind in ("data", "model", "state")] == [1, 2, 21]
 
@@ -368,7 +375,7 @@ def test_a_full_disk_does_not_end_a_training(
 
     monkeypatch.setattr(runner, "write", write)
     with pytest.warns(pgbn.PgbnWarning, match="the run continues: No space left"):
-        checkpoint.train(X, tmp_path, 5, 1, **EVERY, **QUICK)
+        checkpoints.train_with_checkpoints(X, tmp_path, 5, 1, **EVERY, **QUICK)
     assert pgbn.load(tmp_path).deepest.depth == 1
 
 
@@ -386,11 +393,11 @@ def test_a_result_that_cannot_be_written(
     with monkeypatch.context() as patch:
         patch.setattr(folders, "save", reject)
         with pytest.raises(pgbn.StorageError, match="could not be written") as error:
-            checkpoint.train(X, tmp_path / "m", 3, 1, **EVERY, **QUICK)
+            checkpoints.train_with_checkpoints(X, tmp_path / "m", 3, 1, **EVERY, **QUICK)
         assert ("free disk space" in str(error.value)) == room
         assert ("pgbn resume" in str(error.value)) == bool(code)
         with pytest.raises(pgbn.StorageError, match=r"could not be written$"):  # no checkpoint
-            checkpoint.train(X, tmp_path / "n", 3, 1, **QUICK)
+            checkpoints.train_with_checkpoints(X, tmp_path / "n", 3, 1, **QUICK)
     same(pgbn.resume(tmp_path / "m", progress=False), pgbn.train_layerwise(X, 3, 1, **QUICK))
 
 
@@ -406,12 +413,12 @@ def test_a_second_training_in_a_folder_is_rejected(tmp_path: Path) -> None:
 
         if event.done == 2:
             with ThreadPoolExecutor(1) as pool:
-                pool.submit(attempt, lambda: checkpoint.train(X, tmp_path, 5, 1)).result()
+                pool.submit(attempt, lambda: checkpoints.train_with_checkpoints(X, tmp_path, 5, 1)).result()
                 pool.submit(attempt, lambda: pgbn.resume(tmp_path)).result()
         cut_at(3)(event)
 
     with pytest.raises(RuntimeError, match="power cut"):
-        checkpoint.train(X, tmp_path, 5, 1, callback=second, **EVERY, **QUICK)
+        checkpoints.train_with_checkpoints(X, tmp_path, 5, 1, callback=second, **EVERY, **QUICK)
     pgbn.resume(tmp_path, progress=False)
     assert len(rejected) == 2
     assert all(f"{tmp_path}: another process is writing there" in text for text in rejected)
@@ -429,7 +436,7 @@ class Unwritable:
     [
         ({"vocabulary": ["a", "b"]}, "vocabulary: 2 names, but 30"),
         ({"vocabulary": "abc"}, "vocabulary: a string"),
-        ({"labels": ["a"]}, "labels: 1 names, but 60"),
+        ({"names": ["a"]}, "names: 1 names, but 60"),
         ({"record": {"a": Unwritable()}}, "record=.*cannot be saved as JSON"),
         ({"record": [1]}, r"record=\[1\]: give a dict"),
         ({"columns": {"text": ["a"]}}, r"columns\['text'\]: 1 entries for"),
@@ -451,7 +458,7 @@ def test_arguments_are_checked_before_any_work(
 ) -> None:
     settings = {**QUICK, "callback": no_work, **arguments}
     with pytest.raises(pgbn.PgbnError, match=message):
-        checkpoint.train(X, tmp_path / "m", 3, 2, **settings)
+        checkpoints.train_with_checkpoints(X, tmp_path / "m", 3, 2, **settings)
     assert not (tmp_path / "m" / "model.json").exists()
     if arguments.keys() <= {"sweeps", "share", "minutes", "callback"}:
         with pytest.raises(pgbn.DataError, match=message):
@@ -463,7 +470,7 @@ def test_a_bad_folder_is_noticed_before_training(tmp_path: Path) -> None:
     (tmp_path / "model.json").write_text("{}")
     for path in (tmp_path / "file", tmp_path):
         with pytest.raises(pgbn.StorageError):
-            checkpoint.train(X, path, 5, 1, **QUICK | {"callback": no_work})
+            checkpoints.train_with_checkpoints(X, path, 5, 1, **QUICK | {"callback": no_work})
 
 
 def test_checkpoints_pass_the_faults_of_a_callback_on(tmp_path: Path) -> None:
@@ -471,12 +478,12 @@ def test_checkpoints_pass_the_faults_of_a_callback_on(tmp_path: Path) -> None:
         dict.fromkeys(event, unknown=3)  # type: ignore[call-overload]
 
     with pytest.raises(TypeError, match="keyword"):
-        checkpoint.train(X, tmp_path, 3, 1, **QUICK | {"callback": faulty})
+        checkpoints.train_with_checkpoints(X, tmp_path, 3, 1, **QUICK | {"callback": faulty})
 
 
 def test_a_vocabulary_may_be_a_dict(tmp_path: Path) -> None:
     columns = {f"w{v}": v for v in reversed(range(30))}
-    checkpoint.train(X, tmp_path, 3, 1, vocabulary=columns, labels=range(60),
+    checkpoints.train_with_checkpoints(X, tmp_path, 3, 1, vocabulary=columns, names=range(60),
                      **QUICK | {"burn_in": np.array([2])})  # fmt: skip
     saved = folders.open_saved(tmp_path)
     assert saved.vocabulary == [f"w{v}" for v in range(30)]

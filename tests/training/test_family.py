@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import pgbn as pg
-from pgbn import checkpoint
 from pgbn.errors import DataError
+from pgbn.training import checkpoints
 from pgbn.training.averages import unit_counts
 from pgbn.training.family import Family, read_family
 from pgbn.training.growing import Chain
@@ -200,7 +200,7 @@ def test_a_training_that_was_stopped_goes_on(done: int, tmp_path: Path) -> None:
         whole = pg.train_layerwise(DATA, (9, 4), 2, family=family, **settings)
         folder = tmp_path / name
         with pytest.raises(RuntimeError, match="power cut"):
-            checkpoint.train(
+            checkpoints.train_with_checkpoints(
                 DATA, folder, (9, 4), 2, family=family, minutes=None, every=1, share=1e9,
                 **settings | {"callback": cut_at(done)},
             )  # fmt: skip
@@ -216,7 +216,7 @@ def test_a_training_that_was_stopped_goes_on(done: int, tmp_path: Path) -> None:
 
 def test_a_folder_of_a_belief_network_takes_no_family(tmp_path: Path) -> None:
     with pytest.raises(RuntimeError, match="power cut"):
-        checkpoint.train(X, tmp_path, 6, 2, minutes=None, every=1, share=1e9,
+        checkpoints.train_with_checkpoints(X, tmp_path, 6, 2, minutes=None, every=1, share=1e9,
                          **QUICK | {"callback": cut_at(3)})  # fmt: skip
     with pytest.raises(DataError, match="family: this training is of a belief network"):
         pg.resume(tmp_path, family=pg.zoo.pgbn)
@@ -291,7 +291,7 @@ def test_beginnings_of_other_families(grown: Any, tmp_path: Path) -> None:
     with pytest.raises(DataError, match="which has its own family; this is for belief networks"):
         result.topics()
     with pytest.raises(DataError, match="vocabulary: names of terms are for belief networks"):
-        checkpoint.train(DATA, tmp_path, 6, 1, family=family, vocabulary=list("abc"))
+        checkpoints.train_with_checkpoints(DATA, tmp_path, 6, 1, family=family, vocabulary=list("abc"))
 
 
 # ---- files --------------------------------------------------------------------------------

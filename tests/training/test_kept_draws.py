@@ -8,6 +8,7 @@ import pytest
 import pgbn
 from pgbn.evaluation import HeldOut, split_tokens
 from pgbn.storage import read_limits
+from pgbn.training.checkpoints import train_with_checkpoints
 from pgbn.training.kept_draws import each_draw, is_kept, sweeps_each
 from pgbn.training.numbering import numbered_as_in_chain
 from tests.helpers.refusals import check_refused
@@ -52,7 +53,7 @@ def test_saved_stopped_and_resumed_with_their_draws(tmp_path) -> None:
     pgbn.save(whole, tmp_path / "model")
     again = pgbn.load(tmp_path / "model")
     with pytest.raises(RuntimeError, match="power cut"):
-        pgbn.checkpoint.train(X, tmp_path / "run", 6, 2, every=1, share=2.0, keep_draws=2,
+        train_with_checkpoints(X, tmp_path / "run", 6, 2, every=1, share=2.0, keep_draws=2,
                               callback=cut_at(20), **QUICK)  # fmt: skip
     resumed = pgbn.resume(tmp_path / "run", progress=False, threads=1)
     for found in (again, resumed):
@@ -67,14 +68,14 @@ def test_each_draw_is_a_network_and_infer_averages_over_them() -> None:
     networks = each_draw(model)
     assert len(networks) == 2
     np.testing.assert_array_equal(networks[1].phi[1], model.draws["phi2"][1])
-    both = pgbn.infer(model, X[:5], burn_in=300, draws=4000, threads=1)
-    each = [pgbn.infer(n, X[:5], burn_in=150, draws=2000, seed=9, threads=1) for n in networks]
+    both = model.infer(X[:5], burn_in=300, draws=4000, threads=1)
+    each = [n.infer(X[:5], burn_in=150, draws=2000, seed=9, threads=1) for n in networks]
     mean = (each[0]["theta1"] + each[1]["theta1"]) / 2
     np.testing.assert_allclose(both["theta1"], mean, atol=0.15 * mean.max())
     square = sum(e.sd["theta1"] ** 2 + e["theta1"] ** 2 for e in each) / 2
     np.testing.assert_allclose(both.sd["theta1"] ** 2 + both["theta1"] ** 2, square,
                                atol=0.2 * square.max())  # fmt: skip
-    alone = pgbn.infer(model, X[:1], burn_in=300, draws=4000, threads=1)
+    alone = model.infer(X[:1], burn_in=300, draws=4000, threads=1)
     np.testing.assert_array_equal(alone["theta1"], both["theta1"][:1])  # whatever the batch
 
 

@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 import pgbn
-from pgbn import checkpoint
 from pgbn.engine.first_layer import Blocked
-from pgbn.training import train_layerwise
+from pgbn.training import checkpoints, train_layerwise
 from pgbn.training.family import Family
 from pgbn.training.growing import Plan, start_of_layer
+from pgbn.training.layerwise import train_settings
 from pgbn.training.numbering import numbered_as_in_chain
-from pgbn.training.trained import TrainedNetwork
+from pgbn.training.settings import Settings
 from tests.helpers import short_training
 from tests.helpers.saved import same_networks as same
 from tests.helpers.training import QUICK, X, state_of
@@ -95,7 +95,7 @@ def test_every_link(link):
 
 def test_a_saved_network_goes_on_as_if_nothing_had_happened(trained, tmp_path):
     trained[2].save(tmp_path / "two")
-    loaded = TrainedNetwork.load(tmp_path / "two")
+    loaded = pgbn.load(tmp_path / "two")
     assert (loaded.widths, loaded.priors) == (trained[2].widths, trained[2].priors)
     resumed = train_layerwise(X, 12, 3, seed=3, start_from=tmp_path / "two", **QUICK)
     assert [network.depth for network in resumed] == [2, 3]
@@ -143,7 +143,7 @@ def test_layers_of_equal_width_begin_at_different_topics():
 
 def test_a_resumed_training_counts_the_sweeps_of_the_whole():
     """ "12 of 16" is followed by "13 of 16", in whichever layer and phase it was stopped."""
-    settings = {"burn_in": 5, "sweeps": 3, "min_width": 0, "threads": 1, "progress": False}
+    few: dict[str, Any] = {"burn_in": 5, "sweeps": 3, "min_width": 0}
     seen: list[Any] = []
 
     def note(event):
@@ -152,8 +152,10 @@ def test_a_resumed_training_counts_the_sweeps_of_the_whole():
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        train_layerwise(X, 6, 2, callback=note, **settings)
-    train_layerwise(X, 6, 2, callback=note, resume=seen[-1], **settings)
+        train_layerwise(X, 6, 2, callback=note, threads=1, progress=False, **few)
+    last = seen[-1]
+    train_settings(Settings(6, 2, **few), X, last.networks, resume=last, callback=note, threads=1,
+                   progress=False)  # fmt: skip
     assert [(event.done, event.total) for event in seen] == [(n, 16) for n in range(1, 17)]
 
 
@@ -225,7 +227,7 @@ def test_a_resumed_training_has_the_sampler_it_had(
     settings = short_training.QUICK
     whole = train_layerwise(data, 4, 2, **settings)
     with pytest.raises(RuntimeError, match="power cut"):
-        checkpoint.train(data, tmp_path, 4, 2, every=1, share=1e9,
+        checkpoints.train_with_checkpoints(data, tmp_path, 4, 2, every=1, share=1e9,
                          callback=short_training.cut_at(at + 1), **settings)  # fmt: skip
     monkeypatch.setattr(Blocked, "nanoseconds", lambda *sizes: np.inf)
     same(pgbn.resume(tmp_path, progress=False), whole)

@@ -13,6 +13,7 @@ import pytest
 
 import pgbn
 from pgbn import zoo
+from pgbn.training.checkpoints import train_with_checkpoints
 
 X = np.random.default_rng(0).poisson(0.5, (12, 6))
 NET = zoo.pgbn([3])
@@ -22,14 +23,13 @@ WRITERS: dict[str, Callable[..., Any]] = {
     "sample": lambda path, away=None: NET.sample(
         {"x": X}, draws=3, chains=2, save=path, minutes=0, callback=away, **FEW
     ),
-    "train": lambda path, away=None: pgbn.checkpoint.train(
+    "train": lambda path, away=None: train_with_checkpoints(
         X, path, 3, 1, sweeps=3, every=2, share=1e9, callback=away, **FEW
     ),
     "train_minibatch": lambda path, away=None: pgbn.train_minibatch(
         X, [3], batch_size=4, steps=4, save=path, minutes=1e-9, callback=away, progress=False
     ),
-    "transform_to": lambda path, away=None: pgbn.transform_to(
-        MODEL, X, path, draws=1, progress=away, **FEW
+    "transform": lambda path, away=None: MODEL.transform(X, path, draws=1, callback=away, **FEW
     ),
     "build": lambda path, away=None: pgbn.Corpus.build(X, path, block_rows=4, progress=away),
 }
@@ -47,7 +47,7 @@ METHODS = WRITERS | {
 @pytest.mark.parametrize("name", METHODS)
 @pytest.mark.parametrize("path", [3, b"x", "", "a\0b", "\ud800", "a" * 300, [], float("nan")])
 def test_what_is_no_path_is_named(name: str, path: Any) -> None:
-    with pytest.raises(pgbn.PgbnError, match=r"(path|folder|save)=") as error:
+    with pytest.raises(pgbn.PgbnError, match=r"(path|folder|save|out)=") as error:
         METHODS[name](path)
     assert len(str(error.value)) < 200
 
@@ -62,11 +62,11 @@ def test_a_callback_that_goes_to_another_folder(
     other.mkdir()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", pgbn.PgbnWarning)
-        made = "made.npy" if name == "transform_to" else "made"
+        made = "made.npy" if name == "transform" else "made"
         WRITERS[name](made, lambda *event: os.chdir(other))
     assert list(other.iterdir()) == []
     target = tmp_path / made
-    assert np.load(target).any() if name == "transform_to" else pgbn.load(target) is not None
+    assert np.load(target).any() if name == "transform" else pgbn.load(target) is not None
 
 
 def test_the_folder_that_one_is_in_is_gone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -66,7 +66,8 @@ def test_train_layerwise_and_settings_have_the_same_arguments() -> None:
     for name, parameter in signature(Settings).parameters.items():
         if name != "start":
             assert public[name].default == parameter.default, name
-    others = {"X", "start_from", "resume", "callback", "threads", "progress", "executor"}
+    others = {"X", "start_from", "callback", "threads", "progress", "executor", "save", "minutes",
+              "vocabulary", "names"}  # fmt: skip
     assert public.keys() - others == {field.name for field in fields(Settings)}
 
 

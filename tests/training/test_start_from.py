@@ -12,7 +12,6 @@ import pandas as pd
 import pytest
 
 import pgbn
-from pgbn import checkpoint
 from pgbn.errors import DataError
 from pgbn.report import report_data
 from pgbn.training.training_result import LayerwiseTraining
@@ -119,20 +118,10 @@ def test_the_rules_that_stop_hold_for_a_beginning(rule: dict[str, int], tmp_path
     assert again.deepest.state  # to continue from, with other rules
     two = pgbn.train_layerwise(X, 6, 2, start_from=again, **QUICK)
     assert len(two) == 2
-    saved = checkpoint.train(X, tmp_path / "m", 6, 3, start_from=first, **QUICK | rule)
+    saved = pgbn.train_layerwise(X, 6, 3, start_from=first, save=tmp_path / "m", **QUICK | rule)
     assert saved.stopped == first.stopped
     few = pgbn.train_layerwise(X, 6, 3, start_from=two, min_count=10**9, callback=no_work, **QUICK)
     assert few.stopped == f"layer 2 has at most {X.sum()} < {10**9} counts"
-
-
-def test_resume_takes_what_a_callback_saw() -> None:
-    with pytest.raises(DataError, match=r"resume=3: give the event"):
-        pgbn.train_layerwise(X, 6, 2, resume=3, callback=no_work, **QUICK)  # type: ignore[arg-type]
-    seen: list[pgbn.Event] = []
-    pgbn.train_layerwise(X, 6, 2, **QUICK | {"callback": seen.append})
-    for data, depth in ((X[:30], 2), (X, 1)):
-        with pytest.raises(DataError, match="resume: a training of layer 2"):
-            pgbn.train_layerwise(data, 6, depth, resume=seen[-1], callback=no_work, **QUICK)
 
 
 @pytest.mark.parametrize("depth", [1, 2])
@@ -171,13 +160,13 @@ FEW: dict[str, Any] = {"burn_in": 2, "sweeps": 1, "min_width": 1, "progress": Fa
 def test_new_documents_go_by_name(tmp_path: Path) -> None:
     training = pgbn.train_layerwise(FRAME, (3, 2), 2, **FEW)
     assert [network.vocabulary for network in training] == [NAMES] * 2
-    first, *others = (pgbn.infer(training, data, burn_in=2, draws=2).proportions["theta1"]
+    first, *others = (training.infer(data, burn_in=2, draws=2).proportions["theta1"]
                       for data in (FRAME, TURNED, COUNTS))  # fmt: skip
     for other in others:
         np.testing.assert_array_equal(first, other)
     first, other = (report_data(training, data).theta[0] for data in (FRAME, TURNED))
     np.testing.assert_array_equal(first, other)
-    found = checkpoint.train(FRAME, tmp_path / "model", 3, 1, **FEW).deepest
+    found = pgbn.train_layerwise(FRAME, 3, 1, save=tmp_path / "model", **FEW).deepest
     assert found.vocabulary == pgbn.load(tmp_path / "model").deepest.vocabulary == NAMES
     batches = pgbn.train_minibatch(FRAME, 3, batch_size=5, steps=2, average=1, progress=False)
     assert batches.vocabulary == NAMES

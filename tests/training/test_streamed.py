@@ -47,7 +47,7 @@ def stop(path: Path, corpus: pgbn.Corpus, at: int = 24) -> None:
             raise Stopped
 
     with pytest.raises(Stopped):
-        pgbn.transform_to(MODEL, corpus, path, progress=progress, **SWEEPS)
+        MODEL.transform(corpus, path, callback=progress, **SWEEPS)
     assert not path.exists()
 
 
@@ -55,20 +55,20 @@ def finish(path: Path, documents: Any, **settings: Any) -> list[int]:
     """The rows that were done after each block of a call to the end, which gives the features of
     all documents at one go."""
     seen: list[int] = []
-    found = pgbn.transform_to(MODEL, documents, path, **SWEEPS | settings,
-                              progress=lambda done, total: seen.append(done))  # fmt: skip
+    found = MODEL.transform(documents, path, **SWEEPS | settings,
+                              callback=lambda done, total: seen.append(done))  # fmt: skip
     other = path.with_name("at_once.npy")
-    whole = pgbn.transform_to(MODEL, documents, other, **SWEEPS | settings)
+    whole = MODEL.transform(documents, other, **SWEEPS | settings)
     np.testing.assert_array_equal(found, whole)
     return seen
 
 
 @pytest.mark.parametrize("layer", [1, 2, None])
 def test_features_are_those_of_infer(tmp_path, corpus, layer) -> None:
-    found = pgbn.transform_to(MODEL, corpus, tmp_path / "f.npy", layer=layer, dtype="float64",
+    found = MODEL.transform(corpus, tmp_path / "f.npy", layer=layer, dtype="float64",
                               **SWEEPS)  # fmt: skip
     with pytest.warns(pgbn.PgbnWarning, match="no known term"):
-        whole = pgbn.infer(MODEL, X, layers=layer, **SWEEPS).features(layer)
+        whole = MODEL.infer(X, layers=layer, **SWEEPS).features(layer)
     np.testing.assert_array_equal(found, whole)
     np.testing.assert_array_equal(np.load(tmp_path / "f.npy"), whole)
     assert isinstance(found, np.memmap)
@@ -80,8 +80,8 @@ import os, signal, sys
 import pgbn
 from tests.training.test_streamed import MODEL, SWEEPS
 corpus, path = sys.argv[1:]
-pgbn.transform_to(MODEL, pgbn.Corpus.open(corpus), path, **SWEEPS,
-                  progress=lambda done, total: done == 24 and os.kill(os.getpid(), signal.SIGKILL))
+MODEL.transform(pgbn.Corpus.open(corpus), path, **SWEEPS,
+                  callback=lambda done, total: done == 24 and os.kill(os.getpid(), signal.SIGKILL))
 """
 
 
@@ -106,7 +106,7 @@ def test_stopped_at_its_end_and_again_at_its_beginning(tmp_path, corpus, monkeyp
         with monkeypatch.context() as patched:
             patched.setattr(streamed, name, end)
             with pytest.raises(Stopped):
-                pgbn.transform_to(MODEL, corpus, tmp_path / "f.npy", **SWEEPS)
+                MODEL.transform(corpus, tmp_path / "f.npy", **SWEEPS)
         if name == "sync_folder":
             assert [f.name for f in (tmp_path / ".f.npy.work").iterdir()] == ["model.json"]
     finish(tmp_path / "f.npy", corpus)
@@ -145,7 +145,7 @@ def test_a_link_in_the_place_of_the_folder_is_not_followed(tmp_path) -> None:
     (tmp_path / "mine").mkdir()
     (tmp_path / ".f.npy.work").symlink_to(tmp_path / "mine")
     with pytest.raises(StorageError, match=r"f\.npy: could not be written"):
-        pgbn.transform_to(MODEL, X, tmp_path / "f.npy", **SWEEPS)
+        MODEL.transform(X, tmp_path / "f.npy", **SWEEPS)
     assert not list((tmp_path / "mine").iterdir())
 
 
@@ -155,7 +155,7 @@ def test_a_second_call_with_the_same_target_is_rejected(tmp_path, corpus) -> Non
 
     def second() -> None:
         with pytest.raises(StorageError, match=r"/f\.npy: another .* is writing.*another folder"):
-            pgbn.transform_to(MODEL, corpus, path, burn_in=1, draws=1, seed=6)
+            MODEL.transform(corpus, path, burn_in=1, draws=1, seed=6)
         rejected.append(1)
 
     def begin(done: int, total: int) -> None:
@@ -163,9 +163,9 @@ def test_a_second_call_with_the_same_target_is_rejected(tmp_path, corpus) -> Non
             pool.submit(second).result()
         second()
 
-    found = pgbn.transform_to(MODEL, corpus, path, progress=begin, **SWEEPS)
+    found = MODEL.transform(corpus, path, callback=begin, **SWEEPS)
     assert len(rejected) == 14
-    np.testing.assert_array_equal(found, pgbn.transform_to(MODEL, X, tmp_path / "g.npy", **SWEEPS))
+    np.testing.assert_array_equal(found, MODEL.transform(X, tmp_path / "g.npy", **SWEEPS))
     assert sorted(each.name for each in tmp_path.iterdir()) == ["corpus", "f.npy", "g.npy"]
 
 
@@ -175,18 +175,19 @@ def test_a_full_disk_is_an_error_before_any_work(tmp_path, monkeypatch) -> None:
 
     monkeypatch.setattr(os, "posix_fallocate", full)
     with pytest.raises(StorageError, match=r"f\.npy: could not be written \(No space left"):
-        pgbn.transform_to(MODEL, X, tmp_path / "f.npy", **SWEEPS)
+        MODEL.transform(X, tmp_path / "f.npy", **SWEEPS)
 
 
 @pytest.mark.parametrize(("arguments", "words"), [
-    ({"path": "f.csv"}, "must end in .npy"),
+    ({"out": "f.csv"}, "must end in .npy"),
     ({"dtype": "int8"}, "dtype='int8'"),
     ({"layer": 3}, "layer"),
     ({"draws": 0}, "draws"),
-    ({"progress": 3}, "progress=3: give a function"),
+    ({"callback": 3}, "callback=3: give a function"),
+    ({"progress": "yes"}, "progress='yes'"),
 ])  # fmt: skip
 def test_wrong_arguments(tmp_path, arguments, words) -> None:
-    given = {"path": "f.npy", **arguments}
-    path = tmp_path / given.pop("path")
+    given = {"out": "f.npy", **arguments}
+    path = tmp_path / given.pop("out")
     with pytest.raises(DataError, match=words):
-        pgbn.transform_to(MODEL, X, path, **given)
+        MODEL.transform(X, path, **given)

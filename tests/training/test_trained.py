@@ -152,12 +152,9 @@ def test_the_scale_of_a_document_is_no_weight():
 def test_a_file_that_is_not_a_network(tmp_path, trained):
     np.savez(tmp_path / "x.npz", a=np.ones(3))
     with pytest.raises(StorageError, match="no saved model there"):
-        TrainedNetwork.load(tmp_path / "x.npz")
-    pgbn.save(pgbn.zoo.pfa(3), tmp_path / "network")
-    with pytest.raises(DataError, match="holds a Network, not a trained network"):
-        TrainedNetwork.load(tmp_path / "network")
-    pgbn.save(trained, tmp_path / "training")
-    assert TrainedNetwork.load(tmp_path / "training").widths == trained.widths
+        pgbn.load(tmp_path / "x.npz")
+    trained.save(tmp_path / "training")
+    assert pgbn.load(tmp_path / "training").widths == trained.widths
     with pytest.raises(DataError, match="start_from=3: give a trained network"):
         train_layerwise(X, 12, 3, start_from=3)
     forge(tmp_path / "training", lambda body: body["content"]["object"].update(networks=[]))
@@ -169,7 +166,7 @@ def test_noise_and_priors_are_saved(tmp_path):
     priors = Priors(p=(2.0, 3.0), c=(6.0, 7.0), noise=(4.0, 5.0))
     model = model_of((2,), link="gamma", noise=2.5, priors=priors, eta=(0.3,))
     pgbn.save(LayerwiseTraining((model,), "depth"), tmp_path / "model")
-    loaded = TrainedNetwork.load(tmp_path / "model")
+    loaded = pgbn.load(tmp_path / "model").deepest
     assert (loaded.noise, loaded.priors, loaded.eta) == (2.5, priors, (0.3,))
 
 

@@ -54,7 +54,7 @@ def test_training_is_saved_and_loaded(trained, tmp_path):
     again = pgbn.load(tmp_path / "model")
     assert again.deepest.link == "boxes"
     np.testing.assert_array_equal(again.deepest.phi[0], trained.deepest.phi[0])
-    found = [pgbn.infer(model, X, burn_in=3, draws=3)["theta2"] for model in (trained, again)]
+    found = [model.infer(X, burn_in=3, draws=3)["theta2"] for model in (trained, again)]
     np.testing.assert_array_equal(*found)
     longer = pgbn.train_layerwise(X, 6, 2, link="boxes", min_width=1, start_from=again, **FEW)
     assert longer.deepest.sweeps > trained.deepest.sweeps
@@ -124,7 +124,7 @@ def test_the_estimators_take_it(tmp_path):
     model = pgbn.PGBN(6, 2, link="boxes", min_width=1, random_state=0, **settings).fit(X)
     assert model.link_ == "boxes"
     assert model.transform(X).shape == (40, model.widths_[0])
-    units = pgbn.infer(model, X, layers=1, **model._chain())["theta1"]
+    units = model.training_.infer(X, layers=1, **model._chain())["theta1"]
     expected = mean_log_density(model.training_.deepest, X, units)
     assert model.score(X) == pytest.approx(expected)
     assert model.generate(3)["x"].shape == (3, 12)
@@ -173,4 +173,4 @@ def test_a_model_of_a_link_that_is_not_registered(table, trained, tmp_path):
 def test_a_wrong_draw_of_counts_is_told(table, latent, error, message):
     register_link(replace(BOXES, name="wrong", latent=latent))
     with pytest.raises(error, match=message):
-        pgbn.infer(model_of("wrong"), X[:, :TERMS] + 1, burn_in=1, draws=1)
+        model_of("wrong").infer(X[:, :TERMS] + 1, burn_in=1, draws=1)

@@ -53,11 +53,11 @@ def test_hidden_units_of_several_draws() -> None:
     trained = pgbn.train_layerwise(X, 8, 2, burn_in=3, sweeps=4, keep_draws=2, threads=1,
                                    progress=False).deepest  # fmt: skip
     with pytest.warns(pgbn.errors.PgbnWarning, match="no known term"):
-        here = pgbn.infer(trained, NEW, threads=1, **OPTIONS)
+        here = trained.infer(NEW, threads=1, **OPTIONS)
     for workers in (1, 2, 80):
         executor = Spread(workers, loses=0.05, seed=workers)
         with pytest.warns(pgbn.errors.PgbnWarning, match="no known term"):
-            there = pgbn.infer(trained, NEW, executor=executor, **OPTIONS)
+            there = trained.infer(NEW, executor=executor, **OPTIONS)
         for t in here.layers.values():
             for one, other in (
                 (here.proportions, there.proportions),

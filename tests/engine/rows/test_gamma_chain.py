@@ -67,7 +67,7 @@ def test_the_kernels_are_those_of_trained_networks() -> None:
     model, x = model_of(), X
     network = zoo.pgbn(model.widths)
     given = {f"phi{t}": phi for t, phi in enumerate(model.phi, 1)} | {"r": model.r}
-    old = pgbn.infer(model, x, burn_in=5, draws=7, seed=3)
+    old = model.infer(x, burn_in=5, draws=7, seed=3)
     new = network.infer({"x": x}, given, "doc", 5, 7, seed=3, nodes=["theta1"])
     assert np.array_equal(old["theta1"], new["theta1"])
     assert np.array_equal(old.sd["theta1"], new.sd["theta1"])

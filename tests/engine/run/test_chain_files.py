@@ -290,7 +290,7 @@ class ChainLife(RuleBasedStateMachine):
     def grow(self) -> None:
         values = dict.fromkeys(self.chain.values, 1.0)
         sizes = {"doc": DATA.shape[0], "term": DATA.shape[1]}
-        state, _ = pgbn.grow(zoo.pfa(self.topics + 1), self.chain.values, values, sizes)
+        state, _ = zoo.pfa(self.topics + 1).grow(self.chain.values, values, sizes)
         self.begin(self.topics + 1, state)
 
     @rule(keep=st.integers(0, MOST - 1))
@@ -298,7 +298,7 @@ class ChainLife(RuleBasedStateMachine):
     def prune(self, keep: int) -> None:
         kept = [k for k in range(self.topics) if k != keep % self.topics]
         dim = next(dim for dim in self.chain.network.dims if "topic" in dim)
-        state, _ = pgbn.prune(self.chain.network, self.chain.values, dim, kept)
+        state, _ = self.chain.network.prune(self.chain.values, dim, kept)
         self.begin(self.topics - 1, state)
 
     @invariant()

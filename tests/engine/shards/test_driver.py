@@ -17,6 +17,7 @@ from pgbn.engine.shards import worker
 from pgbn.engine.shards.worker import shard_edges
 from pgbn.samplers.executor import ROW_BLOCK
 from pgbn.storage.archive import read_manifest
+from pgbn.training.checkpoints import train_with_checkpoints
 from tests.helpers.workers_here import Spread
 from tests.same_bits.networks import LARGE_SIZES, data_for, large_zoo, topical
 
@@ -281,7 +282,7 @@ def test_a_training_is_checkpointed_in_parts(tmp_path: Path) -> None:
             raise Stopped
 
     with pytest.raises(Stopped):
-        pgbn.checkpoint.train(X, tmp_path / "model", 8, 2, executor=Spread(2), every=1, share=2.0,
+        train_with_checkpoints(X, tmp_path / "model", 8, 2, executor=Spread(2), every=1, share=2.0,
                               callback=stop_training, **options)  # fmt: skip
     assert len(read_manifest(tmp_path / "model")["parts"]["state"]["files"]) == 2
     found = pgbn.resume(tmp_path / "model", threads=1, progress=False).deepest

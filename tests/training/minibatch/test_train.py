@@ -58,7 +58,7 @@ def test_topics_are_found(tmp_path) -> None:
     assert list(model.traces["sweep"]) == [40, 80]
     assert model.traces["perplexity"][1] < 20
     assert 0.5 < model.weights[0].sum() / X.sum() < 2
-    assert pgbn.infer(model, X[:3], burn_in=5, draws=5).features(2).shape == (3, 4)
+    assert model.infer(X[:3], burn_in=5, draws=5).features(2).shape == (3, 4)
     assert model.report(tmp_path / "page.html").exists()
     pgbn.save(model, tmp_path / "model")
     np.testing.assert_array_equal(pgbn.load(tmp_path / "model").phi[1], model.phi[1])
