@@ -200,8 +200,8 @@ def transform_command(
 
 
 def _infer(network: Any, X: Any, labels: list[str], **settings: Any) -> NewRows:
-    """Call `model.infer`. Its note about empty documents counts rows from 0; this one uses the names
-    of the documents in the results."""
+    """Call `model.infer`. Its note about empty documents counts rows from 0; this one uses the
+    names of the documents in the results."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", ".* documents have no known term", PgbnWarning)
         found: NewRows = network.infer(X, **settings)

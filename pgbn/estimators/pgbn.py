@@ -50,7 +50,7 @@ from pgbn.training.numbering import numbered_as_in_chain
 from pgbn.training.settings import Settings
 from pgbn.training.topic_methods import TopicMethods
 from pgbn.training.trained import Priors, TrainedNetwork, trained_network
-from pgbn.training.training_result import LayerwiseTraining, FittedModel
+from pgbn.training.training_result import FittedModel, LayerwiseTraining
 from pgbn.zoo import layers as layers_of_zoo
 from pgbn.zoo.links import get_link
 
@@ -341,8 +341,9 @@ class PGBN(NetworkTransformer, TopicMethods):
         ``model.merge(X, model.similar_topics(2), layer=2)``.
 
         Only the deepest network is merged and kept. It is saved, and continues with ``warm_start``,
-        as any other; see `pgbn.TrainedNetwork.merge` for what stays as it was. With ``sweeps=0`` the topics
-        are merged and nothing is trained; where there is nothing to merge, all stays as it is.
+        as any other; see `pgbn.TrainedNetwork.merge` for what stays as it was. With ``sweeps=0``
+        the topics are merged and nothing is trained; if there is nothing to merge, all stays as
+        it is.
         """
         check_is_fitted(self)
         sweeps = check_integer("sweeps", sweeps, 0)

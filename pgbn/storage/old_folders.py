@@ -70,8 +70,9 @@ _OF_FEATURES = ("model", "rows", "columns", "terms", "layer", "burn_in", "draws"
 
 
 def old_features(target: Path, file: Path) -> dict[str, Any] | None:
-    """Convert the rows and the note that `pgbn.transform_to` of earlier versions had next to its ``target``: the rows
-    move to ``file``, and the note becomes a manifest. Returns None if there are none."""
+    """Convert the rows and the note that `transform_to` of earlier versions had next to its
+    ``target``: the rows move to ``file``, and the note becomes a manifest. Returns None if there
+    are none."""
     rows, note = (target.with_name(f".{target.name}.{end}") for end in ("rows", "json"))
     if rows.is_symlink() or not rows.is_file() or not note.is_file():
         return None

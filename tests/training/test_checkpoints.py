@@ -37,7 +37,9 @@ EVERY = {"every": 1, "share": 1e9}  # a checkpoint after each sweep
 def stopped(folder: Path, depth: int, at: int, width: int = 6, **settings: Any) -> Path:
     """The folder of a training whose last checkpoint is that of the sweep before ``at``."""
     with pytest.raises(RuntimeError, match="power cut"):
-        checkpoints.train_with_checkpoints(X, folder, width, depth, callback=cut_at(at), **EVERY, **QUICK | settings)
+        checkpoints.train_with_checkpoints(
+            X, folder, width, depth, callback=cut_at(at), **EVERY, **QUICK | settings
+        )
     return folder
 
 
@@ -413,7 +415,9 @@ def test_a_second_training_in_a_folder_is_rejected(tmp_path: Path) -> None:
 
         if event.done == 2:
             with ThreadPoolExecutor(1) as pool:
-                pool.submit(attempt, lambda: checkpoints.train_with_checkpoints(X, tmp_path, 5, 1)).result()
+                pool.submit(
+                    attempt, lambda: checkpoints.train_with_checkpoints(X, tmp_path, 5, 1)
+                ).result()
                 pool.submit(attempt, lambda: pgbn.resume(tmp_path)).result()
         cut_at(3)(event)
 

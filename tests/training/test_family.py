@@ -291,7 +291,9 @@ def test_beginnings_of_other_families(grown: Any, tmp_path: Path) -> None:
     with pytest.raises(DataError, match="which has its own family; this is for belief networks"):
         result.topics()
     with pytest.raises(DataError, match="vocabulary: names of terms are for belief networks"):
-        checkpoints.train_with_checkpoints(DATA, tmp_path, 6, 1, family=family, vocabulary=list("abc"))
+        checkpoints.train_with_checkpoints(
+            DATA, tmp_path, 6, 1, family=family, vocabulary=list("abc")
+        )
 
 
 # ---- files --------------------------------------------------------------------------------

@@ -29,8 +29,7 @@ WRITERS: dict[str, Callable[..., Any]] = {
     "train_minibatch": lambda path, away=None: pgbn.train_minibatch(
         X, [3], batch_size=4, steps=4, save=path, minutes=1e-9, callback=away, progress=False
     ),
-    "transform": lambda path, away=None: MODEL.transform(X, path, draws=1, callback=away, **FEW
-    ),
+    "transform": lambda path, away=None: MODEL.transform(X, path, draws=1, callback=away, **FEW),
     "build": lambda path, away=None: pgbn.Corpus.build(X, path, block_rows=4, progress=away),
 }
 METHODS = WRITERS | {
