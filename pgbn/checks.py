@@ -62,6 +62,22 @@ def validated(function: Callable[P, R]) -> Callable[P, R]:
     return checked
 
 
+# Arguments of other packages, and of earlier versions, as they are called here.
+_OWN_WORDS = {
+    **dict.fromkeys(("warmup", "tune", "burnin", "num_warmup"), "burn_in"),
+    **dict.fromkeys(("samples", "n_samples", "num_samples", "n_draws", "n_iter"), "draws"),
+    **dict.fromkeys(("random_state", "random_seed", "rng"), "seed"),
+    **dict.fromkeys(("n_jobs", "cores", "num_threads"), "threads"),
+    **dict.fromkeys(("num_chains", "n_chains"), "chains"),
+    **dict.fromkeys(("held", "fixed", "known"), "given"),
+    **dict.fromkeys(OTHER_NAMES, "width"),
+    "layer1": "sampler",
+    "step": "sampler",
+    **dict.fromkeys(("init", "initvals"), "start"),
+    "size": "sizes",
+}
+
+
 def _wrong_call(
     function: Callable[..., Any],
     signature: inspect.Signature,
@@ -72,9 +88,12 @@ def _wrong_call(
     """What is wrong with the arguments of a call: an unknown one, or else Python's own words."""
     names, name = list(signature.parameters), function.__name__
     if names[:1] == ["self"]:
-        names, name = names[1:], f"{type(args[0]).__name__}.{name}"
-    for unknown in kwargs.keys() - set(names):
-        return f"{name} has no argument {unknown!r}.{did_you_mean(unknown, names)}"
+        owner = type(args[0]).__name__
+        names, name = names[1:], owner if name == "__init__" else f"{owner}.{name}"
+    for unknown in [each for each in kwargs if each not in names]:
+        own = _OWN_WORDS.get(unknown)
+        hint = f" Did you mean {own!r}?" if own in names else did_you_mean(unknown, names)
+        return f"{name} has no argument {unknown!r}.{hint}"
     return f"{name}: {error}"
 
 

@@ -83,8 +83,8 @@ def did_you_mean(word: object, known: Iterable[str]) -> str:
 
 # ---- warnings -------------------------------------------------------------------------
 
-# scikit-learn wraps `transform` and calls it in pipelines: its lines do not help the user either.
-_INSIDE = ("pgbn", "sklearn")
+# scikit-learn wraps `transform`, and pydantic makes classes: their lines do not help users.
+_INSIDE = ("pgbn", "pydantic", "sklearn")
 
 
 class PgbnWarning(UserWarning):

@@ -26,7 +26,6 @@ class Moving(extend.Edge):
     """y_t = Σ_s w_s of_{t−s}: a sum over the present and the rows before it along a dim."""
 
     tag: ClassVar[str] = "example.moving"  # the "edge" in JSON: unique, with your prefix
-    positional: ClassVar[tuple[str, ...]] = ("of",)  # what may be given without a keyword
 
     of: extend.Slot  # an expression; a field that is not a Slot is plain, and saved as JSON
     along: str
@@ -50,7 +49,6 @@ class Echo(extend.Edge):
     """
 
     tag: ClassVar[str] = "example.echo"
-    positional: ClassVar[tuple[str, ...]] = ("weights", "of")
     positive: ClassVar[bool] = True  # positive wherever its operands are: it may be a shape
 
     weights: extend.Slot

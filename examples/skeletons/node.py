@@ -22,7 +22,6 @@ class Exponential(extend.Latent):
     """θ ~ Exp(rate c), density c e^{−cθ}; ``gain`` adds Gam(gain, c) after counts are heard."""
 
     tag: ClassVar[str] = "example.exponential"  # the "type" in JSON: unique, with your prefix
-    positional: ClassVar[tuple[str, ...]] = ("rate",)  # what may be given without a keyword
 
     rate: extend.Slot
     # The posterior of an exponential is a gamma of shape 1 + m. A draw rule stays in the family of

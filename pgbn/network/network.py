@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from difflib import get_close_matches
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import networkx as nx
 import numpy as np
 from numpy.typing import NDArray
 
-from pgbn.checks import is_integral
-from pgbn.errors import NetworkError, did_you_mean, printable
+from pgbn.checks import is_integral, validated
+from pgbn.errors import NetworkError, did_you_mean
 from pgbn.network.network_methods import NetworkMethods
 from pgbn.network.schedule import Schedule, derive, reorder
 from pgbn.network.steps import Revise, steps_of
@@ -23,14 +24,8 @@ from pgbn.nodes.rules.registry import load_plugins
 
 
 def all_dims(nodes: Iterable[Node]) -> list[str]:
-    """The dims of some nodes, each once.
-
-    Terminals and formulas show them unchanged, so a name with control characters is rejected."""
-    found = list(dict.fromkeys(dim for node in nodes for dim in node.axes))
-    for dim in found:
-        if printable(dim, one_line=True) != dim:
-            raise NetworkError(f"dims: {dim!r} holds control characters; use letters and digits")
-    return found
+    """The dims of some nodes, each once."""
+    return list(dict.fromkeys(dim for node in nodes for dim in node.axes))
 
 
 # ---- categories, and their numbers if they are given --------------------------------------------
@@ -96,6 +91,12 @@ def declared_indexes(categories: Mapping[str, Categories], given: Mapping[str, A
 
 # ---- network ------------------------------------------------------------------------------------
 
+# What other packages call a method.
+_METHODS = {
+    "fit": "sample", "mcmc": "sample", "run": "sample", "transform": "infer", "predict": "infer",
+    "simulate": "generate", "hold": "with_given", "condition": "with_given", "draw": "plot",
+}  # fmt: skip
+
 MOST_NODES = 400  # the time to derive a schedule grows with the cube
 
 
@@ -111,6 +112,7 @@ class Network(NetworkMethods):
     given with the data.
     """
 
+    @validated
     def __init__(
         self,
         *observed: Observed,
@@ -125,9 +127,10 @@ class Network(NetworkMethods):
             raise NetworkError("Network(): give at least one observed node, e.g. Network(x)")
         for node in observed:
             if not isinstance(node, Observed):
+                each = " one by one, Network(x, y)" if isinstance(node, list | tuple) else ""
                 raise NetworkError(
-                    f"Network(...): {node!r} is not an observed node; pass the data nodes, such as "
-                    "a pgbn.Poisson: the nodes that they depend on are found automatically"
+                    f"Network(...): {node!r} is not an observed node; pass the data nodes{each}, "
+                    "such as a pgbn.Poisson: the nodes that they depend on are found automatically"
                 )
         try:
             self.declared: dict[str, Node] = _collect(observed)
@@ -199,6 +202,15 @@ class Network(NetworkMethods):
             raise NetworkError(f"there is no node {name!r:.60}.{did_you_mean(name, self.nodes)}")
         return self.nodes[name]
 
+    if not TYPE_CHECKING:  # it would hide unknown attributes from type checkers
+
+        def __getattr__(self, name: str) -> Any:
+            """No attribute: an error that names the node, or the method, of that name."""
+            node = f"; write net[{name!r}]" if name in self.__dict__.get("nodes", ()) else ""
+            near = get_close_matches(_METHODS.get(name, name), dir(type(self)), 1, 0.75)
+            method = f"; did you mean {near[0]!r}?" if near and not name.startswith("_") else ""
+            raise AttributeError(f"'Network' object has no attribute {name!r}{node or method}")
+
     def __contains__(self, item: object) -> bool:
         """Whether a name, or this very node, is in the network."""
         if isinstance(item, Node):
@@ -240,6 +252,7 @@ class Network(NetworkMethods):
             derive(steps) if self.order is None else reorder(steps, self.order), self.given
         )
 
+    @validated
     def with_order(self, order: Iterable[str]) -> Network:
         """The same network with a user's order of the steps (names as in ``schedule.names``).
 
@@ -255,6 +268,7 @@ class Network(NetworkMethods):
         """The same network with the numbers of some of its categories: ``author=[0, 0, 3, 1]``."""
         return self._with(indexes={**self.indexes, **indexes})
 
+    @validated
     def with_given(self, *names: str, above: bool = True) -> Network:
         """The same network with more latent nodes given, at values that are passed when it is run.
 

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import field_validator
 
-from pgbn.errors import NetworkError
+from pgbn.errors import NetworkError, notify
 from pgbn.nodes.expression import Constant, Dims, Expression
 from pgbn.samplers.random import Stream
 
@@ -75,6 +75,12 @@ class Node(Expression):
             if known is not None and known.__qualname__ != cls.__qualname__:
                 raise NetworkError(f"node type {cls.tag!r} is defined twice: {known}, {cls}")
             _types[cls.tag] = cls
+        elif not cls.__name__.startswith("_") and not cls.__module__.startswith("pgbn."):
+            notify(
+                f"the node type {cls.__name__} has no tag, so that networks of it cannot be saved; "
+                'add to the class: tag: ClassVar[str] = "my_package.my_type" (if it is only the '
+                "base of other types, begin its name with _)"
+            )
 
     @field_validator("name")
     @classmethod

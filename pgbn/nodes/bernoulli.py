@@ -54,7 +54,6 @@ class Bernoulli(_Gate):
     """
 
     tag: ClassVar[str] = "bernoulli"
-    positional: ClassVar[tuple[str, ...]] = ("probability",)
 
     probability: Slot
 
@@ -97,7 +96,6 @@ class LogitBernoulli(_Gate):
     """
 
     tag: ClassVar[str] = "logit_bernoulli"
-    positional: ClassVar[tuple[str, ...]] = ("logit",)
     real_slots: ClassVar[tuple[str, ...]] = ("logit",)
 
     logit: Slot

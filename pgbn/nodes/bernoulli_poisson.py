@@ -36,7 +36,6 @@ class BernoulliPoisson(Observed):
     """
 
     tag: ClassVar[str] = "bernoulli_poisson"
-    positional: ClassVar[tuple[str, ...]] = ("rate",)
     positive_needs_counts: ClassVar[bool] = True
 
     rate: Slot

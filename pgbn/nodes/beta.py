@@ -21,8 +21,6 @@ _LEAST, _LEFT = float(np.finfo(np.float64).tiny), 0.5 * float(np.finfo(np.float6
 class _BetaParameters(Latent):
     """The base of both types: the parameters of p ~ Beta(a, b)."""
 
-    positional: ClassVar[tuple[str, ...]] = ("a", "b")
-
     a: Slot
     b: Slot
 

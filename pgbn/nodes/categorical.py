@@ -9,7 +9,7 @@ from pydantic import field_validator
 from scipy.special import xlogy
 
 from pgbn.nodes.base import Array, Latent, check_probability
-from pgbn.nodes.expression import Slot
+from pgbn.nodes.expression import Dim, Slot
 from pgbn.nodes.rules.registry import evidence_rule, kernel_rule
 from pgbn.nodes.slice_sampling import LogConditional
 from pgbn.samplers import vectorised
@@ -46,13 +46,12 @@ class Categorical(Latent):
     """
 
     tag: ClassVar[str] = "categorical"
-    positional: ClassVar[tuple[str, ...]] = ("probability",)
     has_zeros: ClassVar[bool] = True
     support: ClassVar[str] = ""
     finite: ClassVar[bool] = True
 
     probability: Slot
-    over: str
+    over: Dim
 
     _range = field_validator("probability")(check_probability)
 

@@ -11,7 +11,7 @@ from scipy.special import gammaln, xlogy
 
 from pgbn.nodes import log_pmf
 from pgbn.nodes.base import Array, Latent, check_positive
-from pgbn.nodes.expression import Slot
+from pgbn.nodes.expression import Dim, Slot
 from pgbn.nodes.rules.registry import draw_rule, evidence_rule
 from pgbn.nodes.rules.types import Evidence
 from pgbn.samplers import vectorised
@@ -46,18 +46,17 @@ class Dirichlet(Latent):
 
     tag: ClassVar[str] = "dirichlet"
     support: ClassVar[str] = ""
-    positional: ClassVar[tuple[str, ...]] = ("concentration",)
     positive_slots: ClassVar[tuple[str, ...]] = ("concentration",)
 
     concentration: Slot
-    over: str | tuple[str, ...]
+    over: Dim | tuple[Dim, ...]
 
     _positive = field_validator("concentration")(check_positive)
 
     @field_validator("over")
     @classmethod
     def _check_over(cls, over: str | tuple[str, ...]) -> str | tuple[str, ...]:
-        if not over or not all(over):
+        if not over:
             raise ValueError(f"{over!r} names no dim; give one, or a tuple of several")
         return over[0] if len(over) == 1 and not isinstance(over, str) else over
 

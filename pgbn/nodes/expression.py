@@ -13,6 +13,7 @@ Expressions are specifications only; `pgbn.network.terms` brings them to a norma
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from functools import cached_property
 from inspect import Parameter, Signature
@@ -99,14 +100,15 @@ def as_known(value: Any) -> Any:
     return matrix
 
 
-def by_position(
+def all_fields(
     cls: type[Expression], args: tuple[Any, ...], fields: dict[str, Any]
 ) -> dict[str, Any]:
     """All fields: those given by name and those given by position."""
-    named, positional = "name" in fields, cls.positional
+    named, positional = "name" in fields, cls._by_position()
     call = f"{cls.__name__}({fields['name']!r})" if named else cls.__name__
     if len(args) > len(positional):
-        rest = [field for field in cls.model_fields if field not in (*positional, "name")]
+        rest = [field for field in cls.__signature__.parameters if field not in positional]
+        rest = [field for field in rest if field != "name"]
         after = " after the name" if named else ""
         which = f" {positional}" if positional else ""
         raise NetworkError(
@@ -130,18 +132,53 @@ def explain_error(cls: type[Any], name: object, error: ValidationError) -> str:
     """An error of pydantic in the words of pgbn; an unknown argument is named first."""
     complaints = error.errors()
     first = next((c for c in complaints if c["type"] == "extra_forbidden"), complaints[0])
-    field = ".".join(str(part) for part in first["loc"]) or "arguments"
-    known = list(cls.model_fields)
-    message = first["msg"].removeprefix("Value error, ")
+    field = ".".join(str(part) for part in first["loc"] if "(" not in str(part)) or "arguments"
+    message, value = first["msg"].removeprefix("Value error, "), short(first["input"])
+    takes = list(cls.__signature__.parameters)
     if first["type"] == "missing":
-        message = "is missing"
+        along = "; give the dim along which the values sum to one, such as over='term'"
+        message = f"is missing{along if field == 'over' else ''}"
     elif first["type"] == "extra_forbidden":
-        message = f"is not a parameter.{did_you_mean(field, known)}"
+        message = f"is not a parameter{_instead(field, takes)}"
+    elif field == "name" and (first["input"] == "" or not isinstance(first["input"], str)):
+        found = "is missing" if first["input"] == "" else f"{value} is no text"
+        message = f"{found}; the first argument is the name, as in {cls.__name__}('theta', …)"
+    elif field.startswith("dims") and not first["type"].startswith("value_error"):
+        message = f"got {value}; give names of dims, such as dims=('doc', 'topic'). Sizes are "
+        message += "given to the network: Network(x, sizes={'topic': 10})"
     elif not first["type"].startswith("value_error"):
-        message = f"{message}, got {short(first['input'])}"
+        message = f"{message}, got {value}"
     call = cls.__name__ if name is None else f"{cls.__name__}({name!r})"
-    takes = ", ".join(["name", *(k for k in known if k != "name")] if "name" in known else known)
-    return f"{call}: {field}: {message} ({cls.__name__} takes {takes})"
+    return f"{call}: {field}: {message} ({cls.__name__} takes {', '.join(takes)})"
+
+
+# The words of other packages: a parameter of the type, the words, and what to write.
+_WORDS = (
+    ("shape", "mu mean", "the mean is shape / rate: write rate=shape/{}"),
+    ("shape", "alpha a", "write shape={}"),
+    ("concentration", "alpha a eta", "write concentration={}"),
+    ("a", "alpha", "write a={}"),
+    ("b", "beta", "write b={}"),
+    ("rate", "scale", "write rate=1/scale"),
+    ("rate", "beta b lam lambda_ mu intensity", "write rate={}"),
+    ("mean", "mu loc", "write mean={}"),
+    ("precision", "sigma sd std", "write precision=1/{}**2"),
+    ("precision", "variance var", "write precision=1/{}"),
+    ("precision", "tau", "write precision={}"),
+    ("probability", "p prob probs pi", "write probability={}"),
+    ("logit", "logits logit_p psi", "write logit={}"),
+    ("dims", "plate plates axes dim", "write dims="),
+    ("dims", "size sizes shape", "sizes are given to the network: Network(x, sizes={'topic': 10})"),
+    ("dims", "data observed obs value", "data are passed later: net.sample({'x': X})"),
+)
+
+
+def _instead(field: str, takes: list[str]) -> str:
+    """What to write instead of an unknown parameter."""
+    for parameter, words, remedy in _WORDS:
+        if parameter in takes and field in words.split():
+            return f"; {remedy.replace('{}', field)}"
+    return f".{did_you_mean(field, takes)}"
 
 
 # ---- numpy's functions: operators are supported, others are rejected with an error --------------
@@ -182,14 +219,26 @@ def _as_dims(value: Any) -> Any:
     return (value,) if isinstance(value, str) else value
 
 
+def _check_dim(dim: str) -> str:
+    """The name of a dim: letters, digits and underscores."""
+    if not dim:
+        raise ValueError("has an empty name; name the dim, for example 'doc'")
+    if not f"_{dim}".isidentifier():
+        several = re.findall(r"\w+", dim)
+        hint = f"; did you mean {tuple(several)}?" if len(several) > 1 else ""
+        raise ValueError(f"{dim!r} is not the name of a dim: use letters, digits and _{hint}")
+    return dim
+
+
 def _check_dims(dims: tuple[str, ...]) -> tuple[str, ...]:
     if len(set(dims)) < len(dims):
         raise ValueError(f"{dims} names a dim twice; give the second another name")
-    if not all(dims):
-        raise ValueError(f"{dims} has an empty name; name the dim, for example 'doc'")
+    for dim in dims:
+        _check_dim(dim)
     return dims
 
 
+Dim = Annotated[str, AfterValidator(_check_dim)]
 Dims = Annotated[tuple[str, ...], BeforeValidator(_as_dims), AfterValidator(_check_dims)]
 
 
@@ -218,14 +267,12 @@ class Expression(_Model):
     model_config = ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True)
 
     tag: ClassVar[str] = "expression"
-    # the fields that may be given by position
-    positional: ClassVar[tuple[str, ...]] = ()
     __signature__: ClassVar[Signature]
     # whether its parts are multiplied; otherwise they are added
     _multiplies: ClassVar[bool] = False
 
     def __init__(self, *args: Any, **fields: Any) -> None:
-        fields = by_position(type(self), args, fields)
+        fields = all_fields(type(self), args, fields)
         try:
             super().__init__(**fields)
         except ValidationError as error:
@@ -255,6 +302,11 @@ class Expression(_Model):
         if getattr(cls, "__pydantic_complete__", False):  # every network needs it a hundred times
             _slots[cls] = found
         return found
+
+    @classmethod
+    def _by_position(cls) -> tuple[str, ...]:
+        """The slots that may be given without a keyword: those without a default, in order."""
+        return tuple(slot for slot in cls.slots() if cls.model_fields[slot].is_required())
 
     @property
     def _parts(self) -> tuple[Expression, ...]:
@@ -310,6 +362,12 @@ class Expression(_Model):
 
     __sub__ = __rsub__ = __neg__ = __pow__ = __rpow__ = __rtruediv__ = _refuse
 
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise NetworkError(
+            f"{self}.{name} = {short(value)}: nodes and expressions never change; declare a new "
+            f"{type(self).__name__}, and a network of it"
+        )
+
     def __eq__(self, other: object) -> bool:
         return self is other
 
@@ -330,7 +388,7 @@ class Expression(_Model):
 
 def _signature(cls: type[Expression]) -> Signature:
     """The arguments as one writes them: ``Gamma(name, shape, rate, *, dims=(), update="")``."""
-    fields, first = cls.model_fields, cls.positional
+    fields, first = cls.model_fields, cls._by_position()
     first = ("name", *first) if "name" in fields else first
     by_name = sorted(
         (name for name in fields if name not in first),
@@ -397,9 +455,12 @@ class Constant(Expression):
     """
 
     tag: ClassVar[str] = "constant"
-    positional: ClassVar[tuple[str, ...]] = ("value",)
     value: Annotated[Any, BeforeValidator(as_known)]
     dims: Dims = ()
+
+    @classmethod
+    def _by_position(cls) -> tuple[str, ...]:
+        return ("value",)
 
     @model_validator(mode="before")
     @classmethod

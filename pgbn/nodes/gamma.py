@@ -46,7 +46,6 @@ class Gamma(Latent):
     """
 
     tag: ClassVar[str] = "gamma"
-    positional: ClassVar[tuple[str, ...]] = ("shape", "rate")
     positive_slots: ClassVar[tuple[str, ...]] = ("rate",)
     zero_with: ClassVar[tuple[str, ...]] = ("shape",)
 

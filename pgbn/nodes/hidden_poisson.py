@@ -40,7 +40,6 @@ class HiddenPoisson(Latent):
     """
 
     tag: ClassVar[str] = "hidden_poisson"
-    positional: ClassVar[tuple[str, ...]] = ("rate",)
     has_zeros: ClassVar[bool] = True
     support: ClassVar[str] = "whole"
     largest: ClassVar[float] = 2.0**53

@@ -15,7 +15,7 @@ from pydantic import Field, model_validator
 
 from pgbn.errors import NetworkError
 from pgbn.nodes.categorical import Categorical
-from pgbn.nodes.expression import Dims, Expression, Slot, bracket, short
+from pgbn.nodes.expression import Dim, Dims, Expression, Slot, bracket, short
 
 
 def as_categories(name: str, value: Any, dims: tuple[str, ...]) -> NDArray[np.int64]:
@@ -75,7 +75,7 @@ class Categories(Expression):
     tag: ClassVar[str] = "categories"
     name: str
     dims: Dims
-    of: str
+    of: Dim
     values: Any = None
 
     def __init__(self, name: str = "", /, **fields: Any) -> None:
@@ -87,8 +87,6 @@ class Categories(Expression):
             raise ValueError(f"{self.name!r} is not a name: use letters, digits and underscores")
         if not self.dims:
             raise ValueError("dims=(): give the dims of its array, each once")
-        if not self.of:
-            raise ValueError("of='': give the dim whose entries it names")
         if self.values is not None:
             object.__setattr__(self, "values", as_categories(self.name, self.values, self.dims))
         return self

@@ -11,7 +11,7 @@ from scipy.special import gammaln, xlogy
 
 from pgbn.errors import DataError
 from pgbn.nodes.base import Array, Observed
-from pgbn.nodes.expression import Constant, Expression, Slot
+from pgbn.nodes.expression import Constant, Dim, Expression, Slot
 from pgbn.nodes.poisson import check_counts
 from pgbn.nodes.rules.registry import counts_are_data, evidence_rule
 from pgbn.samplers import vectorised
@@ -52,10 +52,9 @@ class Multinomial(Observed):
     """
 
     tag: ClassVar[str] = "multinomial"
-    positional: ClassVar[tuple[str, ...]] = ("probability",)
 
     probability: Slot
-    over: str
+    over: Dim
     total: Annotated[Slot, AfterValidator(_check_whole)] = Constant(value=0.0)
 
     @property

@@ -28,7 +28,6 @@ def _inverse(latex: str) -> str:
 class _NormalParameters(Node):
     """The base of the three types: y ~ N(mean μ, 1/precision τ)."""
 
-    positional: ClassVar[tuple[str, ...]] = ("mean", "precision")
     positive_slots: ClassVar[tuple[str, ...]] = ("precision",)
     real_slots: ClassVar[tuple[str, ...]] = ("mean",)
     real: ClassVar[bool] = True

@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Literal
 from pydantic import model_validator
 
 from pgbn.checks import check_flag
-from pgbn.nodes.expression import Expression, Slot, to_expression
+from pgbn.nodes.expression import Dim, Expression, Slot, to_expression
 
 Relation = Literal["upper", "distinct", "same"]
 _SIGNS = {"upper": "<", "distinct": "≠", "same": "="}
@@ -45,8 +45,8 @@ class Pairs(Expression):
 
     tag: ClassVar[str] = "pairs"
     of: Slot
-    first: str
-    second: str
+    first: Dim
+    second: Dim
     relation: Relation = "upper"
 
     @model_validator(mode="after")

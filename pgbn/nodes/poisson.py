@@ -60,7 +60,6 @@ class Poisson(Observed):
     """
 
     tag: ClassVar[str] = "poisson"
-    positional: ClassVar[tuple[str, ...]] = ("rate",)
 
     rate: Slot
 

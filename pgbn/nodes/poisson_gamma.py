@@ -41,7 +41,6 @@ class PoissonGamma(Observed):
     """
 
     tag: ClassVar[str] = "poisson_gamma"
-    positional: ClassVar[tuple[str, ...]] = ("rate", "noise")
     positive_slots: ClassVar[tuple[str, ...]] = ("noise",)
     positive_needs_counts: ClassVar[bool] = True
 
@@ -149,7 +148,6 @@ class RandomisedGamma(Latent):
     """
 
     tag: ClassVar[str] = "randomised_gamma"
-    positional: ClassVar[tuple[str, ...]] = ("rate", "noise")
     positive_slots: ClassVar[tuple[str, ...]] = ("noise",)
     has_zeros: ClassVar[bool] = True
 

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from pydantic import Field
 
-from pgbn.nodes.expression import Constant, Expression, Slot
+from pgbn.nodes.expression import Constant, Dim, Expression, Slot
 
 
 class Self(Expression):
@@ -62,9 +62,8 @@ class Shift(Expression):
     """
 
     tag: ClassVar[str] = "shift"
-    positional: ClassVar[tuple[str, ...]] = ("of",)
     of: Slot
-    along: str
+    along: Dim
     initial: Slot = Constant(value=0.0)
     lag: int = Field(default=1, ge=1, strict=True)
 

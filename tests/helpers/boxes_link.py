@@ -28,7 +28,6 @@ class Boxes(pgbn.extend.Observed):
     """y = ⌈n/2⌉, n ~ Pois(rate)."""
 
     tag: ClassVar[str] = "tests.boxes"
-    positional: ClassVar[tuple[str, ...]] = ("rate",)
     positive_needs_counts: ClassVar[bool] = True
 
     rate: pgbn.extend.Slot

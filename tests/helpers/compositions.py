@@ -27,7 +27,6 @@ class Wobble(pg.extend.Latent):
     """A type of somebody else, whose posterior cannot be read from its code."""
 
     tag: ClassVar[str] = "compositions.wobble"
-    positional: ClassVar[tuple[str, ...]] = ("shape",)
     shape: pg.extend.Slot
     generate = log_density = lambda *_, **slots: np.zeros(1)  # never run: only explained here
 
@@ -41,7 +40,6 @@ class Tally(pg.extend.Observed):
     """Data that pass their counts up by a rule of their own, without a link."""
 
     tag: ClassVar[str] = "compositions.tally"
-    positional: ClassVar[tuple[str, ...]] = ("size", "chance")
     size: pg.extend.Slot
     chance: pg.extend.Slot
     generate = log_density = lambda *_, **slots: np.zeros(1)

@@ -73,7 +73,6 @@ class Unseen(pg.extend.Observed):
     """y = n with probability ``seen``, else 0; n ~ Pois(rate): zero inflation within a link."""
 
     tag: ClassVar[str] = "tests.unseen"
-    positional: ClassVar[tuple[str, ...]] = ("rate", "seen")
 
     rate: pg.extend.Slot
     seen: pg.extend.Slot
@@ -112,7 +111,6 @@ class Flipped(pg.extend.Observed):
     """y = 1(n > 0), read wrongly with probability 0.2; n ~ Pois(rate)."""
 
     tag: ClassVar[str] = "tests.flipped"
-    positional: ClassVar[tuple[str, ...]] = ("rate",)
 
     rate: pg.extend.Slot
 

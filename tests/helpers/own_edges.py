@@ -18,7 +18,6 @@ class Moving(pg.extend.Edge):
     """y_t = Σ_s w_s of_{t−s}, by a sparse constant."""
 
     tag: ClassVar[str] = "tests.moving"
-    positional: ClassVar[tuple[str, ...]] = ("of",)
 
     of: pg.extend.Slot
     along: str
@@ -37,7 +36,6 @@ class Carried(pg.extend.Edge):
     from 1 on."""
 
     tag: ClassVar[str] = "tests.carried"
-    positional: ClassVar[tuple[str, ...]] = ("of",)
     positive: ClassVar[bool] = True
 
     of: pg.extend.Slot

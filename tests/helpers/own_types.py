@@ -18,7 +18,6 @@ class Waiting(extend.Observed):
     """y ~ Exp(rate): the rate receives (1, y), with a count that the code fills in."""
 
     tag: ClassVar[str] = "tests.waiting"
-    positional: ClassVar[tuple[str, ...]] = ("rate",)
     rate: extend.Slot
 
     def generate(self, stream: Any, **slots: Any) -> Any:
@@ -62,7 +61,6 @@ class Chosen(extend.Observed):
     """x ~ Mult(4, probability) without a density of single cells."""
 
     tag: ClassVar[str] = "tests.chosen"
-    positional: ClassVar[tuple[str, ...]] = ("probability",)
     probability: extend.Slot
     over: str
 

@@ -41,8 +41,22 @@ def test_wrong_numbers_are_named_before_any_work(words: str) -> None:
         getattr(zoo.pfa(2), method)(**arguments)
 
 
-def test_an_unknown_argument_names_the_method_and_the_nearest() -> None:
-    with pytest.raises(TypeError, match=r"Network\.sample has no argument 'n_draws'.*'draws'"):
-        zoo.pfa(2).sample({"x": X}, n_draws=3)  # type: ignore[call-arg]
-    with pytest.raises(TypeError, match=r"Network\.sample: missing a required argument: 'data'"):
-        zoo.pfa(2).sample()  # type: ignore[call-arg]
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda net: net.sample({"x": X}, n_draws=3), r"Network\.sample has no .*'n_draws'.*'draws'"),
+        (lambda net: net.sample({"x": X}, warmup=3), "no argument 'warmup'. Did you mean 'burn_in'"),
+        (lambda net: net.sample({"x": X}, random_state=3), "Did you mean 'seed'"),
+        (lambda net: net.sample(), r"Network\.sample: missing a required argument: 'data'"),
+        (lambda net: zoo.pfa(2).with_given("phi1", over=1), "Network.with_given has no argument 'over'"),
+        (lambda net: type(net)(net["x"], size={"a": 1}), "Network has no argument 'size'.*'sizes'"),
+        (lambda net: net.theta1, r"no attribute 'theta1'; write net\['theta1'\]"),
+        (lambda net: net.fit({"x": X}), "no attribute 'fit'; did you mean 'sample'"),
+        (lambda net: net._fit, "no attribute '_fit'$"),
+        (lambda net: net.with_sizes(term=len(X[0])).chain({"x": X.T}), "is it transposed"),
+        (lambda net: zoo.pfa(2).generate(), r"give sizes=\{'term': …, 'doc': …\} to Network"),
+    ],
+)  # fmt: skip
+def test_a_wrong_call_names_the_method_and_the_remedy(call: Any, words: str) -> None:
+    with pytest.raises((TypeError, AttributeError, DataError), match=words):
+        call(zoo.pfa(2))

@@ -15,7 +15,6 @@ class Doubled(pg.extend.Edge):
     """2 · of."""
 
     tag: ClassVar[str] = "tests.doubled"
-    positional: ClassVar[tuple[str, ...]] = ("of",)
 
     of: pg.extend.Slot
     times: int = 1

@@ -140,7 +140,6 @@ def test_a_draw_rule_returns_numbers() -> None:
 class Pair(pgbn.extend.Observed):
     """Two slots with a rule each (no real distribution: for the checks)."""
 
-    positional: ClassVar[tuple[str, ...]] = ("first", "second")
     first: pgbn.extend.Slot
     second: pgbn.extend.Slot
 

@@ -30,6 +30,17 @@ def test_fields_that_are_no_slots_are_read_back() -> None:
     assert (again.options, again.parts) == (options, ["a"])  # type: ignore[attr-defined]
 
 
+def test_a_type_without_a_tag_is_named_when_it_is_made() -> None:
+    with pytest.warns(
+        pg.PgbnWarning, match="the node type Untagged has no tag.*my_package"
+    ) as told:
+
+        class Untagged(pg.Gamma):
+            pass
+
+    assert told[0].filename == __file__
+
+
 @pytest.mark.parametrize("value", [object(), pg.Gamma("h", 1, 1)])
 def test_what_json_cannot_hold_is_refused(value: Any) -> None:
     class Strange(pg.Gamma):

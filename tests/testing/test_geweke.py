@@ -41,7 +41,6 @@ class Reading(pgbn.extend.Observed):
 class Level(pgbn.extend.Latent):
     """μ ~ N(mean, variance), with a type and rules of a user's own."""
 
-    positional: ClassVar[tuple[str, ...]] = ("mean", "variance")
     real_slots: ClassVar[tuple[str, ...]] = ("mean",)
     mean: pgbn.extend.Slot
     variance: pgbn.extend.Slot

@@ -17,7 +17,6 @@ class Dense(pg.extend.Observed):
     """Data without counts behind them."""
 
     tag: ClassVar[str] = "tests.dense"
-    positional: ClassVar[tuple[str, ...]] = ("rate",)
     rate: pg.extend.Slot
 
 

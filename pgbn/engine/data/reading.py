@@ -703,11 +703,13 @@ def complete_sizes(
         axes = network.nodes[name].axes
         if len(axes) != len(shape):
             raise DataError(f"{name}: an array of shape {shape}, but its dims are {axes}")
+        turned = all(every.get(dim, n) == n for dim, n in zip(axes, shape[::-1], strict=True))
         for dim, size in zip(axes, shape, strict=True):
             if every.setdefault(dim, size) != size:
+                hint = f"; is it transposed? its dims are {axes}" if turned else ""
                 raise DataError(
                     f"{name}: dim {dim!r} has size {size} here, but {every[dim]} elsewhere; give "
-                    f"an array of that size, or another sizes={{{dim!r}: {size}}}"
+                    f"an array of that size, or another sizes={{{dim!r}: {size}}}{hint}"
                 )
     factors = [
         (name, factor)
@@ -733,11 +735,12 @@ def complete_sizes(
     lookups.sort(key=lambda pair: -int(network.indexes[pair[1].name].max()))  # the largest decides
     for factor, lookup in lookups:
         _add_entries(network, factor, lookup, every)
-    for dim in network.dims:
-        if dim not in every:
-            raise DataError(
-                f"the size of dim {dim!r} is not known; give Network(..., sizes={{{dim!r}: ...}})"
-            )
+    unknown = ", ".join(f"{dim!r}: …" for dim in network.dims if dim not in every)
+    if unknown:
+        raise DataError(
+            f"the sizes of some dims are not known; give sizes={{{unknown}}} to Network(...), or "
+            "to this call if it takes sizes"
+        )
     return every
 
 

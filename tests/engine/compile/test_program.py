@@ -154,7 +154,7 @@ def test_the_size_of_a_renamed_dim_is_that_of_the_node() -> None:
     ("sizes", "shapes", "words"),
     [
         ({"docs": 2}, {}, r"no node has a dim 'docs'\. Did you mean 'doc'\?"),
-        ({"doc": 2}, {}, r"the size of dim 'term' is not known"),
+        ({"doc": 2}, {}, r"the sizes of some dims are not known; give sizes=.'term': "),
         ({"doc": 2}, {"x": (3, 4)}, "x: dim 'doc' has size 3 here, but 2 elsewhere"),
         ({}, {"x": (3,)}, r"x: an array of shape \(3,\), but its dims are \('doc', 'term'\)"),
     ],

@@ -4,7 +4,7 @@ With a cell unknown, the posterior is the one of the other cells."""
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import pytest
@@ -158,7 +158,6 @@ MASKED = np.ma.masked_array([10, 12, 0, 9], [False, False, True, False])
 class Exposed(pgbn.extend.Observed):
     """x ~ Pois(offset · rate)."""
 
-    positional: ClassVar[tuple[str, ...]] = ("rate", "offset")
     rate: pgbn.extend.Slot
     offset: pgbn.extend.Slot
 

@@ -18,7 +18,6 @@ class NegativeBinomial(pgbn.extend.Observed):
     """x ~ NB(r, p), P(x) = Γ(x+r) / (x! Γ(r)) p^x (1−p)^r."""
 
     tag: ClassVar[str] = "switching_counts.negative_binomial"
-    positional: ClassVar[tuple[str, ...]] = ("r", "p")
 
     r: pgbn.extend.Slot
     p: pgbn.extend.Slot
@@ -70,7 +69,6 @@ class Switch(pgbn.extend.Latent):
     """v = high with probability π, else low: a layer that is in one of two known regimes."""
 
     tag: ClassVar[str] = "switching_counts.switch"
-    positional: ClassVar[tuple[str, ...]] = ("probability", "low", "high")
 
     probability: pgbn.extend.Slot
     low: pgbn.extend.Slot
