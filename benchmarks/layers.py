@@ -44,7 +44,7 @@ from pgbn.evaluation.layer_quality import (
     without_duplicates,
     word_coherence,
 )
-from pgbn.evaluation.topics import leading_words
+from pgbn.evaluation.topic_words import leading_words
 
 SEEN, THIN, TOP = 0.8, 10, 10
 CORPORA = ("demo", "fortunes", "20newsgroups", "NIPS12")

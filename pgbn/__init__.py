@@ -88,6 +88,8 @@ _INSTEAD = {
         "pgbn.zoo.hdp_lda": "HDP HdpModel",
         "pgbn.PGBN().fit(X)": "fit fit_transform TopicModel",
         "pgbn.train_layerwise": "train fit_layerwise",
+        "model.perplexity(X)": "completion_perplexity perplexity",
+        "model.generate(n)": "generate_documents generate",
         "net.sample(data), of a pgbn.Network": "MCMC gibbs mcmc sample",
         "model.transform(X), of a fitted pgbn.PGBN": "predict transform",
         "pgbn.Network": "Model",

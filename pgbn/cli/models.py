@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from pgbn.cli.options import Reading
 from pgbn.engine.run.draws import Draws
 from pgbn.errors import DataError, PgbnError, StorageError, notify
-from pgbn.evaluation.topics import Topic
+from pgbn.evaluation.topic_words import Topic
 from pgbn.network.network import Network
 from pgbn.storage.archive import LARGEST_MANIFEST, MANIFEST
 from pgbn.storage.corpus import Corpus

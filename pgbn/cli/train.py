@@ -35,7 +35,7 @@ from pgbn.storage.texts import check_columns, read_columns
 from pgbn.storage.writing import writing
 
 if TYPE_CHECKING:
-    from pgbn.evaluation.topics import Topic
+    from pgbn.evaluation.topic_words import Topic
     from pgbn.samplers.executor import Executor
     from pgbn.training.settings import Settings
     from pgbn.training.trained import TrainedNetwork

@@ -45,7 +45,7 @@ from pgbn.storage.folders import open_saved, read_folder
 if TYPE_CHECKING:
     from pgbn.cli.models import Model
     from pgbn.engine.rows.new_rows import NewRows
-    from pgbn.evaluation.topics import Topic
+    from pgbn.evaluation.topic_words import Topic
     from pgbn.training.trained import TrainedNetwork
 
 
@@ -319,7 +319,7 @@ def label_command(
       pgbn label model    (lists the names; with -o names.csv, in a file)
     """
     from pgbn.cli.models import open_model
-    from pgbn.evaluation.topics import keyword_labels
+    from pgbn.evaluation.topic_words import keyword_labels
 
     with wrong_usage():
         by_hand = dict(_place(text) for text in labels or ())

@@ -36,7 +36,7 @@ from pgbn.estimators.parameters import (
 from pgbn.evaluation.held_out import mean_log_density
 from pgbn.evaluation.inference_data import kept_data
 from pgbn.evaluation.layer_quality import SWEEPS, without_duplicates
-from pgbn.evaluation.topics import groups_for, keyword_labels, topic_terms
+from pgbn.evaluation.topic_words import groups_for, keyword_labels, topic_terms
 from pgbn.samplers.executor import Executor
 from pgbn.storage.corpus import Corpus
 from pgbn.storage.stopping import stop_gently

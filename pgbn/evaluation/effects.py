@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from pgbn.checks import check_unmasked, is_finite_number
 from pgbn.errors import DataError, did_you_mean
 from pgbn.evaluation.shares import interval_of, is_missing, plain_list
-from pgbn.evaluation.topics import topic_name
+from pgbn.evaluation.topic_words import topic_name
 
 Matrix = NDArray[np.float64]
 EACH = 25  # draws of β for each draw of the shares
@@ -105,6 +105,11 @@ def design_matrix(formula: str, columns: Mapping[str, Any]) -> tuple[Matrix, lis
     value but the first. Values are in the order of the alphabet, or of the categories of pandas."""
     if not isinstance(formula, str) or not formula.strip():
         raise DataError(f"formula={formula!r}: give a text such as '~ treatment + year'")
+    if not formula.strip().startswith("~") and "~" in formula:
+        raise DataError(
+            f"formula={formula!r:.60}: the shares of the topics are explained; begin with ~, as in "
+            "'~ treatment + year'"
+        )
     terms = [term.strip() for term in formula.strip().removeprefix("~").split("+")]
     columns = _by_name(columns)
     known = [str(column) for column in columns]

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from pgbn.checks import term_names
 from pgbn.engine.data.reading import read_array
 from pgbn.errors import DataError, did_you_mean, notify
-from pgbn.evaluation.topics import topic_terms
+from pgbn.evaluation.topic_words import topic_terms
 from pgbn.storage.corpus import Corpus
 from pgbn.training.new_rows import infer
 from pgbn.training.trained import trained_network

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from pgbn.checks import check_integer, listed
 from pgbn.errors import DataError
 from pgbn.evaluation.shares import check_row_order, group_shares, middle_and_ends, plain_list
-from pgbn.evaluation.topics import topic_name, topics
+from pgbn.evaluation.topic_words import topic_name, topics
 from pgbn.training.trained import TrainedNetwork
 
 Matrix = NDArray[np.float64]
@@ -91,7 +91,7 @@ def documents_frame(found: Sequence[Matrix], layer: int, index: list[Any] | None
     """Documents × topics or, with the ends of an interval, a row for each of both."""
     shares = found[0]
     if index is not None and len(index) != len(shares):
-        raise DataError(f"names: {len(index)} of them for {len(shares)} documents")
+        raise DataError(f"names: {len(index)} names for {len(shares)} documents; give one for each")
     columns = [topic_name(layer, k) for k in range(shares.shape[1])]
     if len(found) == 1:
         return data_frame(shares, columns=columns, index=index)

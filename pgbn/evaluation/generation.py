@@ -198,7 +198,7 @@ def overdispersion(model: Any, c: Sequence[float] | None = None) -> NDArray[np.f
     except (ValueError, TypeError, OverflowError):
         raise DataError(f"c={c!r}: give {model.depth} numbers, one for each layer") from None
     if rates.shape != (model.depth,):
-        raise DataError(f"c: {rates.size} rates for {model.depth} layers")
+        raise DataError(f"c={c!r:.60}: give a list of {model.depth} numbers, one for each layer")
     if not (np.isfinite(rates) & (rates > 0)).all():
         raise DataError(f"c={rates.tolist()!r}: rates must be positive and finite")
     mean: NDArray[Any] = model.r / rates[-1]

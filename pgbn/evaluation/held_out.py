@@ -33,7 +33,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
-from pgbn.checks import check_integer, check_seed, is_finite_number
+from pgbn.checks import check_choice, check_integer, check_seed, is_finite_number, validated
 from pgbn.engine.compile.by_cell import ByCell, ConditionalMeans, averaged_nodes, mixed_gamma
 from pgbn.engine.compile.products import splitter_of
 from pgbn.engine.compile.program import Program
@@ -164,6 +164,7 @@ class HeldOut:
         self.reset()
 
     @classmethod
+    @validated
     def of_model(
         cls,
         model: Any,
@@ -571,11 +572,12 @@ def _check_node(node: Any, by: Any) -> Observed:
     """Check that a node can be scored this way."""
     if not isinstance(node, Observed):
         raise DataError(f"HeldOut: node={node!r:.60} is not an observed node; give net['x']")
-    if not isinstance(node, _TYPES) or not isinstance(by, str) or by not in _UNITS:
+    check_choice("by", by, _UNITS)
+    if not isinstance(node, _TYPES):
         kinds = ", ".join(kind.__name__ for kind in _TYPES)
         raise DataError(
-            f"HeldOut: {node.name!r} is a {type(node).__name__}, by={by!r:.60}: nodes of the types "
-            f"{kinds} are scored by='token', 'cell' or 'row'"
+            f"HeldOut: {node.name!r} is a {type(node).__name__}; only nodes of the types {kinds} "
+            "have a perplexity"
         )
     if by == "token" and isinstance(node, BernoulliPoisson):
         raise DataError(f"HeldOut: {node.name!r} is binary and has no tokens; give by='cell'")
@@ -672,7 +674,7 @@ def split_tokens(X: Any, fraction: float, seed: int = 0) -> tuple[sp.csr_array, 
 
 def _check_fraction(fraction: Any) -> None:
     if not is_finite_number(fraction) or not 0.0 < fraction < 1.0:
-        raise DataError(f"fraction={fraction!r} must lie between 0 and 1, e.g. 0.3")
+        raise DataError(f"fraction={fraction!r:.60} must be a number between 0 and 1, e.g. 0.3")
 
 
 def _completion(
@@ -702,7 +704,10 @@ def _completion(
         known = read_new_documents(model, held_out, name="held_out")[0]
         out = HeldOut(known, threads=threads)
         if known.rows != seen.rows:
-            raise DataError(f"held_out has {known.rows} documents, but X has {seen.rows}")
+            raise DataError(
+                f"held_out has {known.rows} documents, but X has {seen.rows}; give both parts of "
+                "the same documents, as split_tokens does"
+            )
     burn_in = check_integer("burn_in", burn_in, 0)
     draws = check_integer("draws", draws, 1)
     if before is not None:

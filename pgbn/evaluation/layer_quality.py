@@ -32,7 +32,7 @@ from numpy.typing import ArrayLike, NDArray
 from pgbn.checks import check_choice, check_integer, listed
 from pgbn.engine.data.reading import read_array
 from pgbn.errors import DataError
-from pgbn.evaluation.topics import leading_words, topic_name, topic_weights, topics
+from pgbn.evaluation.topic_words import leading_words, topic_name, topic_weights, topics
 from pgbn.training.averages import BEFORE_MERGING
 from pgbn.training.merging import merge_topics, read_groups
 from pgbn.training.trained import TrainedNetwork, check_layer, trained_network
@@ -498,5 +498,7 @@ def _topics(phi: ArrayLike) -> NDArray[np.float64]:
     except ValueError:  # rows of unequal length
         topics = np.empty(0, object)
     if topics.ndim != 2 or topics.dtype.kind not in "iuf" or not np.isfinite(topics).all():
-        raise DataError("phi: give an array of finite numbers, topics in rows, as model.phi[0]")
+        raise DataError(
+            "phi: give an array of finite numbers, topics in rows, as model.topic_terms(1)"
+        )
     return topics

@@ -24,7 +24,7 @@ from pgbn.checks import (
     listed,
 )
 from pgbn.errors import DataError, PgbnWarning
-from pgbn.evaluation.topics import topic_name
+from pgbn.evaluation.topic_words import topic_name
 from pgbn.storage.read_limits import check_bytes
 from pgbn.training.kept_draws import each_draw
 from pgbn.training.new_rows import infer

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from pgbn.checks import check_integer, is_integral
 from pgbn.errors import DataError, PgbnError
-from pgbn.evaluation.topics import topic_name
+from pgbn.evaluation.topic_words import topic_name
 from pgbn.report.convert import report_data
 from pgbn.report.data import ReportData
 from pgbn.report.embedding import document_positions

@@ -11,11 +11,13 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from xml.sax.saxutils import escape, quoteattr
 
 import networkx as nx
 
+from pgbn.errors import DataError
 from pgbn.explain.formulas import to_unicode
 from pgbn.explain.notation import Notation
 from pgbn.network.terms import FIRST
@@ -478,4 +480,7 @@ class Picture:
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     pgbn.zoo.pfa(3).plot().save(Path(folder, "graph.svg"))
         """
+        suffix = Path(path).suffix.lower() if isinstance(path, (str, os.PathLike)) else ""
+        if suffix in (".png", ".pdf", ".jpg", ".jpeg", ".eps"):
+            raise DataError(f"path={os.fspath(path)!r:.60}: a Picture is SVG; give a name in .svg")
         save_text(path, self.svg, "picture")

@@ -30,6 +30,7 @@ from pgbn.checks import (
     is_integral,
     listed,
     term_names,
+    validated,
 )
 from pgbn.engine.data.cells import Cells
 from pgbn.engine.data.reading import read_array
@@ -38,7 +39,7 @@ from pgbn.errors import DataError
 from pgbn.evaluation.held_out import HeldOut
 from pgbn.evaluation.periods import check_dates
 from pgbn.evaluation.shares import check_row_order
-from pgbn.evaluation.topics import relevance_of, token_count, topic_weights, usual_length
+from pgbn.evaluation.topic_words import relevance_of, token_count, topic_weights, usual_length
 from pgbn.explain import derivation
 from pgbn.nodes.base import Latent
 from pgbn.report.data import Matrix, ReportData, Series, Simplex, proportions
@@ -63,6 +64,7 @@ _ARGUMENTS = (
 )  # fmt: skip
 
 
+@validated
 def report_data(
     model: Any,
     X: Any = None,

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from pgbn.checks import is_integral
 from pgbn.diagnostics import bulk_ess, split_rhat
 from pgbn.errors import DataError
-from pgbn.evaluation.topics import rank_words, relevance_of
+from pgbn.evaluation.topic_words import rank_words, relevance_of
 from pgbn.explain.document import Block
 from pgbn.storage.terms import TOKEN
 

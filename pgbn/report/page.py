@@ -12,7 +12,7 @@ import numpy as np
 
 from pgbn.checks import check_integer, check_path
 from pgbn.evaluation.layer_quality import effective_width
-from pgbn.evaluation.topics import (
+from pgbn.evaluation.topic_words import (
     UPPER_RELEVANCE,
     draw_of,
     rank_words,

@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pgbn.checks import validated
+
 if TYPE_CHECKING:
     import networkx as nx
 
     from pgbn.evaluation.layer_quality import SimilarTopics
-    from pgbn.evaluation.topics import Topic
+    from pgbn.evaluation.topic_words import Topic
     from pgbn.training.trained import TrainedNetwork
 
 Matrix = NDArray[np.float64]
@@ -46,6 +48,7 @@ class TopicMethods:
 
     # ---- topics -------------------------------------------------------------------------
 
+    @validated
     def topics(
         self,
         layer: int = 1,
@@ -86,10 +89,11 @@ class TopicMethods:
         layer1_topic0 (75.0%) rain wind
         layer1_topic1 (25.0%) sun wind
         """
-        from pgbn.evaluation import topics
+        from pgbn.evaluation import topic_words
 
-        return topics.topics(self._asked(), layer, top, vocabulary, relevance)
+        return topic_words.topics(self._asked(), layer, top, vocabulary, relevance)
 
+    @validated
     def find_topics(
         self,
         words: str | Sequence[str],
@@ -125,10 +129,11 @@ class TopicMethods:
         >>> [(topic.name, round(share, 2)) for topic, share in model.find_topics("wind")]
         [('layer1_topic1', 0.57), ('layer1_topic0', 0.43)]
         """
-        from pgbn.evaluation import topics
+        from pgbn.evaluation import topic_words
 
-        return topics.find_topics(self._asked(), words, layer, n, vocabulary)
+        return topic_words.find_topics(self._asked(), words, layer, n, vocabulary)
 
+    @validated
     def similar_topics(
         self, layer: int = 1, shared: int = 6, top: int = 10, relevance: float | None = None
     ) -> list[SimilarTopics]:
@@ -162,6 +167,7 @@ class TopicMethods:
 
         return similar_topics(self._asked(), layer, shared, top, relevance)
 
+    @validated
     def similarity(self, layer: int = 1) -> Matrix:
         """How alike each two topics of a layer are: Σ_v √(ψ_kv ψ_lv), in [0, 1].
 
@@ -185,10 +191,11 @@ class TopicMethods:
         array([[1.  , 0.35],
                [0.35, 1.  ]])
         """
-        from pgbn.evaluation import topics
+        from pgbn.evaluation import topic_words
 
-        return topics.topic_similarity(self._asked(), layer)
+        return topic_words.topic_similarity(self._asked(), layer)
 
+    @validated
     def topic_terms(self, layer: int = 1) -> Matrix:
         """The topics of a layer as distributions over terms, Ψ^(t) = Φ^(1) ⋯ Φ^(t).
 
@@ -211,10 +218,11 @@ class TopicMethods:
         >>> model.topic_terms(layer=2).round(2)
         array([[0.6, 0.4]])
         """
-        from pgbn.evaluation import topics
+        from pgbn.evaluation import topic_words
 
-        return topics.topic_terms(self._asked(), layer)
+        return topic_words.topic_terms(self._asked(), layer)
 
+    @validated
     def topic_weights(self, layer: int = 1) -> Matrix:
         """The share of the corpus that each topic of a layer accounts for.
 
@@ -238,10 +246,11 @@ class TopicMethods:
         >>> model.topic_weights()
         array([0.75, 0.25])
         """
-        from pgbn.evaluation import topics
+        from pgbn.evaluation import topic_words
 
-        return topics.topic_weights(self._asked(), layer)
+        return topic_words.topic_weights(self._asked(), layer)
 
+    @validated
     def to_networkx(
         self,
         topic: Any = None,
@@ -279,12 +288,13 @@ class TopicMethods:
         >>> list(model.to_networkx("layer2_topic0").edges)
         [((2, 0), (1, 0))]
         """
-        from pgbn.evaluation import topics
+        from pgbn.evaluation import topic_words
 
-        return topics.topics_graph(self._asked(), topic, threshold, top, relevance, vocabulary)
+        return topic_words.topics_graph(self._asked(), topic, threshold, top, relevance, vocabulary)
 
     # ---- documents ----------------------------------------------------------------------
 
+    @validated
     def perplexity(
         self,
         X: Any,
@@ -340,6 +350,7 @@ class TopicMethods:
             draws=draws, seed=seed, threads=threads,
         ).perplexity()  # fmt: skip
 
+    @validated
     def generate(
         self,
         n: int = 1,
@@ -386,6 +397,7 @@ class TopicMethods:
 
     # ---- data frames --------------------------------------------------------------------
 
+    @validated
     def topics_frame(
         self,
         layer: int | None = None,
@@ -435,6 +447,7 @@ class TopicMethods:
         }
         return frames.topics_frame(model, means, top, vocabulary, relevance, interval)
 
+    @validated
     def document_topics_frame(
         self,
         X: Any,
@@ -480,6 +493,7 @@ class TopicMethods:
         index = frames.index_of(X, names)
         return frames.documents_frame(self._shares(X, layer, interval, draws), layer, index)
 
+    @validated
     def top_documents(
         self,
         X: Any,
@@ -525,13 +539,14 @@ class TopicMethods:
         [1]
         """
         from pgbn.checks import is_integral
-        from pgbn.evaluation import frames, topics
+        from pgbn.evaluation import frames, topic_words
 
         frames.needed(None if is_integral(X) else topic, "top_documents(X, topic)")
-        layer, number = topics.place_of(self._asked(), topic, layer)
+        layer, number = topic_words.place_of(self._asked(), topic, layer)
         shares = self._shares(X, layer, interval, draws)
         return frames.top_documents(shares, number, n, X, texts)
 
+    @validated
     def topics_per_class(
         self,
         X: Any,
@@ -576,6 +591,7 @@ class TopicMethods:
         shares = self._share_draws(X, layer, draws, interval)
         return frames.groups_frame("class", entries, shares, layer, interval, "y")
 
+    @validated
     def topics_over_time(
         self,
         X: Any,
@@ -625,6 +641,7 @@ class TopicMethods:
         shares = self._share_draws(X, layer, draws, interval)
         return frames.groups_frame("time", periods, shares, layer, interval, "dates")
 
+    @validated
     def effects(
         self,
         formula: str,
@@ -700,6 +717,7 @@ class TopicMethods:
 
     # ---- other packages -----------------------------------------------------------------
 
+    @validated
     def to_pyldavis(self, X: Any, layer: int = 1) -> dict[str, Any]:
         """The arguments of ``pyLDAvis.prepare(**…)`` for the topics of a layer.
 
@@ -729,6 +747,7 @@ class TopicMethods:
 
         return to_pyldavis(self._asked(), self._documents(X), layer, **self._chain())
 
+    @validated
     def to_anndata(self, data: Any, layer: str | None = None) -> Any:
         """Write topics and topic weights into the AnnData of the cells, and return it.
 

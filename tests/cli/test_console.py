@@ -100,7 +100,7 @@ def test_a_bug_is_one_line_too(capsys: Capture, place: Path,
     def broken(*arguments: Any) -> None:
         raise ZeroDivisionError("oops")
 
-    monkeypatch.setattr("pgbn.evaluation.topics.topics", broken)
+    monkeypatch.setattr("pgbn.evaluation.topic_words.topics", broken)
     assert run(["topics", place / "model"]) == 1
     assert capsys.readouterr().err == "pgbn: ZeroDivisionError: oops (a bug? --debug shows where)\n"
 

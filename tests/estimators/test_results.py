@@ -70,7 +70,7 @@ def test_documents_as_a_table(model, documents):
     np.testing.assert_array_equal(frame.to_numpy(), model.transform(documents, layer=2))
     named = model.document_topics_frame(X[:2], names=["a", "b"])
     assert named.index.tolist() == ["a", "b"]
-    with pytest.raises(DataError, match="names: 1 of them for 2 documents"):
+    with pytest.raises(DataError, match="names: 1 names for 2 documents"):
         model.document_topics_frame(X[:2], names=["a"])
     with pytest.raises(pgbn.DataError, match="names=3: give"):
         model.document_topics_frame(X[:2], names=3)

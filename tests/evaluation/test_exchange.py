@@ -9,7 +9,7 @@ import pytest
 
 from pgbn.errors import DataError, PgbnWarning
 from pgbn.evaluation.exchange import from_anndata, to_anndata, to_pyldavis
-from pgbn.evaluation.topics import topic_terms, topics, topics_graph
+from pgbn.evaluation.topic_words import topic_terms, topics, topics_graph
 from tests.evaluation.test_layer_quality import three_topics
 from tests.helpers.documents import TERMS, model_of
 

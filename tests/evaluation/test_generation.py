@@ -184,7 +184,7 @@ def test_the_ratio_of_a_general_network():
 
 
 def test_overdispersion_checks():
-    with pytest.raises(DataError, match="2 rates for 1 layers"):
+    with pytest.raises(DataError, match="give a list of 1 numbers"):
         overdispersion(identity_model(1, 0.5), [1.0, 1.0])
     for c in ([-1, 1], [0, 1], [math.nan, 1], [math.inf, 1], "ab", ["a", "b"]):
         with pytest.raises(DataError, match="c"):

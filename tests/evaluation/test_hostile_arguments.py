@@ -64,6 +64,14 @@ def test_things_of_another_kind(case: str) -> None:
 
 
 NAMED: dict[str, Callable[[], object]] = {
+    r"formula='y ~ year': the shares .* begin with ~": lambda: design_matrix("y ~ year", {"year": [1]}),
+    r"names: 1 names for 12 documents; give one": lambda: MODEL.document_topics_frame(X, names=["a"]),
+    r"y: 2 entries for 12 documents; give one": lambda: MODEL.topics_per_class(X, ["a", "b"]),
+    r"dates: 1 entries for 12 documents; give one": lambda: MODEL.topics_over_time(X, [2019]),
+    r"texts: 1 entries for 12 documents": lambda: MODEL.top_documents(X, 0, texts=["a"]),
+    r"a Picture is SVG; give a name in .svg": lambda: PFA.plot().save("graph.png"),
+    r"give .* as model.topic_terms\(1\)": lambda: ev.coherence(MODEL, X),
+    r"by='tokens' is not known. Did you mean 'token'": lambda: ev.HeldOut(X, by="tokens"),
     r"measure='npm' is not known\. Did you mean 'npmi'": lambda: word_coherence(LEADING, X, 5, "npm"),
     "leading: terms -1 to 2, but X has 5": lambda: word_coherence(np.array([[-1, 2]]), X, 5),
     "X: ": lambda: looks_like_noise(X.astype(np.float16)),
@@ -81,6 +89,19 @@ NAMED: dict[str, Callable[[], object]] = {
 def test_what_was_taken_in_silence_or_ended_in_errors_of_numpy(words: str) -> None:
     with pytest.raises(pgbn.PgbnError, match=words):
         NAMED[words]()
+
+
+def test_wrong_names_say_the_right_ones() -> None:
+    with pytest.raises(
+        TypeError, match=r"TrainedNetwork.generate has no argument 'lenght'. .*'length'"
+    ):
+        MODEL.generate(2, lenght=3)
+    with pytest.raises(TypeError, match=r"report_data has no argument 'nmes'. .*'names'"):
+        pgbn.report.report_data(MODEL, nmes=["a"])
+    with pytest.raises(AttributeError, match=r"no attribute 'topics'; write model.topics\(layer\)"):
+        ev.topics(MODEL)
+    with pytest.raises(AttributeError, match=r'no savefig; Picture.save\("graph.svg"\)'):
+        PFA.plot().savefig("graph.png")
 
 
 def test_what_is_meant_all_the_same() -> None:

@@ -23,7 +23,7 @@ from pgbn.evaluation.layer_quality import (
     still_falling,
     without_duplicates,
 )
-from pgbn.evaluation.topics import leading_words
+from pgbn.evaluation.topic_words import leading_words
 from pgbn.training.trained import TrainedNetwork
 from pgbn.training.training_result import LayerwiseTraining
 from tests.helpers.training import documents

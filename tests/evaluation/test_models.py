@@ -9,7 +9,7 @@ import pgbn
 from pgbn.errors import DataError
 from pgbn.evaluation import HeldOut, layer_quality, overdispersion
 from pgbn.evaluation.generation import generate
-from pgbn.evaluation.topics import topic_terms, topic_weights, topics, topics_graph
+from pgbn.evaluation.topic_words import topic_terms, topic_weights, topics, topics_graph
 from pgbn.training import LayerwiseTraining
 from tests.helpers.trained import X, model_of
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from pgbn.errors import DataError
-from pgbn.evaluation.topics import (
+from pgbn.evaluation.topic_words import (
     draw_of,
     find_topics,
     groups_for,

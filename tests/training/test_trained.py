@@ -9,7 +9,7 @@ import pytest
 import pgbn
 import pgbn.report
 from pgbn.errors import DataError, NetworkError, StorageError
-from pgbn.evaluation.topics import topic_terms, topic_weights
+from pgbn.evaluation.topic_words import topic_terms, topic_weights
 from pgbn.training import train_layerwise
 from pgbn.training.trained import Priors, TrainedNetwork, tokens_of_topics
 from pgbn.training.training_result import LayerwiseTraining
