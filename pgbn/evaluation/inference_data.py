@@ -35,7 +35,7 @@ def need(*names: str) -> Any:
 def draws_dataset(draws: Draws) -> Any:
     """The draws as an ``xarray.Dataset``."""
     xarray = need("xarray")
-    data = {name: (draws.dims[name], value) for name, value in draws.values.items()}
+    data = {name: (draws.dims[name], value) for name, value in draws.arrays.items()}
     used = {dim for dims in draws.dims.values() for dim in dims}
     coords = {dim: labels for dim, labels in draws.coords.items() if dim in used}
     return xarray.Dataset(data, coords=coords, attrs=draws.attributes)
@@ -68,10 +68,10 @@ def inference_data(
     observed = set(draws.network.observed) if draws.network is not None else set()
     is_prior = bool(draws.attributes.get("prior", False))
     groups: dict[str, dict[str, NDArray[Any]]] = {"prior" if is_prior else "posterior": {
-        name: value for name, value in draws.values.items() if not is_prior or name not in observed
+        name: value for name, value in draws.arrays.items() if not is_prior or name not in observed
     }}  # fmt: skip
     if is_prior:
-        groups["prior_predictive"] = {n: v for n, v in draws.values.items() if n in observed}
+        groups["prior_predictive"] = {n: v for n, v in draws.arrays.items() if n in observed}
     if not is_prior and draws.network is not None and set(draws.network.latent) <= set(draws):
         groups["sample_stats"] = {"lp": log_joint(draws)}
     if predicted:

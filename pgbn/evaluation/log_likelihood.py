@@ -222,11 +222,11 @@ def log_joint(draws: Draws) -> NDArray[np.float64]:
     ]
     said = [name for name in network.nodes if name in {*free, *draws.data, *received}]
     program = Program(network, draws.data, sizes)
-    chains, number = next(iter(draws.values.values())).shape[:2]
+    chains, number = next(iter(draws.arrays.values())).shape[:2]
     out = np.empty((chains, number))
     for chain, draw in np.ndindex(chains, number):
         for name in network.latent:
-            value = np.asarray(draws.values[name][chain, draw])[None]
+            value = np.asarray(draws.arrays[name][chain, draw])[None]
             program.values[name] = np.array(to_storage(program, name, value), np.float64)
         out[chain, draw] = sum(log_density(program, name)[0] for name in said)
     return out
@@ -302,14 +302,14 @@ def row_log_likelihood(
     elif any(each not in cells for each in network.observed):
         network = row_network(network, plate, cells)
     needed = network.given if data is not None else network.latent
-    missing = [each for each in needed if each not in draws.values]
+    missing = [each for each in needed if each not in draws.arrays]
     if missing:
         raise DataError(
             f"log_likelihood: by='row' needs draws of {', '.join(needed)}, and "
             f"{', '.join(missing)} were not kept; sample with "
-            f"keep=[{', '.join(map(repr, [*draws.values, *missing]))}]"
+            f"keep=[{', '.join(map(repr, [*draws.arrays, *missing]))}]"
         )
-    chains, number = next(iter(draws.values.values())).shape[:2]
+    chains, number = next(iter(draws.arrays.values())).shape[:2]
     local = _Local(network, cells, draws, plate, data is not None, particles, check_seed(seed),
                    threads)  # fmt: skip
     out = [[local.estimate(chain, draw) for draw in range(number)] for chain in range(chains)]
@@ -366,7 +366,7 @@ class _Local:
         self.new, self.settle = new, SETTLE
         self.network, self.plate, self.particles = network, plate, particles
         drawn = network.given if new else network.latent
-        self.values = {name: draws.values[name] for name in drawn}
+        self.values = {name: draws.arrays[name] for name in drawn}
         held, first = ({name: self.values[name][0, 0] for name in names if name in self.values}
                        for names in (network.given, network.free))  # fmt: skip
         self.program: Program = Chain._of_data(

@@ -237,14 +237,14 @@ def _with_network(draws: Draws, network: Network | None) -> Draws:
             "draws: they do not contain their network; give network=, or draw them with "
             "net.sample, whose draws contain it, in files too"
         )
-    if not draws.values or not _shape(draws, next(iter(draws.values)))[1]:
+    if not draws.arrays or not _shape(draws, next(iter(draws.arrays)))[1]:
         raise DataError("draws: none was kept so far; let the run continue")
     return replace(draws, network=network)
 
 
 def _parts_of_draws(draws: Draws, found: Mapping[str, Summary]) -> dict[str, Any]:
     """Fields of `ReportData`."""
-    chains, number = _shape(draws, next(iter(draws.values)))[:2]
+    chains, number = _shape(draws, next(iter(draws.arrays)))[:2]
     settings: dict[str, Any] = {"chains": chains, "draws of each": number}
     for name, cells in draws.data.items():
         sizes = zip(cells.dims, cells.shape, strict=True)
@@ -262,7 +262,7 @@ def _topics_of_draws(draws: Draws, found: Mapping[str, Summary]) -> dict[str, An
     """Topics as means over the draws of the first chain, if nodes and dims are named as those of
     the belief networks of `pgbn.zoo`."""
     phi, theta = [], []
-    for t in range(1, len(draws.values) + 1):
+    for t in range(1, len(draws.arrays) + 1):
         loadings, units = layers.phi(t), layers.theta(t)
         of_topic = (layers.topic(t), layers.topic(t - 1))
         of_document = (layers.DOCUMENT, layers.topic(t))
@@ -511,8 +511,8 @@ def _literal(value: Any) -> str:
 
 def _shape(draws: Draws, name: str) -> tuple[int, ...]:
     """The shape of the draws of a node; those in a folder are not read for it."""
-    known = getattr(draws.values, "shapes", None)
-    return tuple(np.shape(draws.values[name]) if known is None else known[name])
+    known = getattr(draws.arrays, "shapes", None)
+    return tuple(np.shape(draws.arrays[name]) if known is None else known[name])
 
 
 @dataclass
@@ -547,7 +547,7 @@ def _summaries(draws: Draws) -> dict[str, Summary]:
     """A summary of every node that has draws."""
     out, network = {}, draws.network
     assert network is not None
-    for name in draws.values:
+    for name in draws.arrays:
         node, (chains, number, *sizes) = network.nodes.get(name), _shape(draws, name)
         over = node.simplex if isinstance(node, Latent) else None
         own = zip(draws.dims[name][2:], sizes, strict=True)
@@ -560,11 +560,11 @@ def _summaries(draws: Draws) -> dict[str, Summary]:
 
 def _blocks_of(draws: Draws, name: str) -> Iterable[tuple[int, int, Matrix]]:
     """The draws of a node in pieces: (chain, number of the first draw, draws)."""
-    in_folder = getattr(draws.values, "blocks", None)
+    in_folder = getattr(draws.arrays, "blocks", None)
     if in_folder is not None:
         yield from in_folder(name)
         return
-    for chain, rows in enumerate(draws.values[name]):
+    for chain, rows in enumerate(draws.arrays[name]):
         yield chain, 0, np.asarray(rows)
 
 

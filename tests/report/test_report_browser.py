@@ -248,8 +248,8 @@ def test_small_screens(page, width) -> None:
 def test_a_page_of_a_network_without_topics(page, tmp_path) -> None:
     """Its traces are drawn, also constant ones and gaps; no script looks for topics."""
     draws = pgbn.zoo.lda(2).sample({"x": np.ones((3, 3), int)}, 0, 5, chains=2, progress=False)
-    draws.values["phi"][:] = 1 / 3
-    draws.values["theta"][0, 2] = np.nan
+    draws.arrays["phi"][:] = 1 / 3
+    draws.arrays["theta"][0, 2] = np.nan
     open_page(page, draws.report(tmp_path / "run.html").as_uri())
     paths = page.execute_script(
         "return [...document.querySelectorAll('#trace-place .trace')].map((p) => p.getAttribute('d'))"

@@ -217,13 +217,13 @@ def test_every_node_has_a_row_and_settings_are_listed(run) -> None:
 def test_what_cannot_be_shown_is_rejected(run) -> None:
     network, draws = run
     with pytest.raises(DataError, match=r"do not contain their network.*give network="):
-        report_data(Draws(draws.values, draws.dims))
+        report_data(Draws(draws.arrays, draws.dims))
     with pytest.raises(DataError, match=r"coords: 2 labels along 'term', but its size is 4"):
         report_data(draws, coords={"term": ["a", "b"]})
-    none = {name: value[:, :0] for name, value in draws.values.items()}
+    none = {name: value[:, :0] for name, value in draws.arrays.items()}
     with pytest.raises(DataError, match="none was kept so far"):
         report_data(Draws(none, draws.dims), network=network)
-    stopped = Draws(draws.values, draws.dims, draws.attributes, interrupted=True)
+    stopped = Draws(draws.arrays, draws.dims, draws.attributes, interrupted=True)
     assert "the draws so far" in report_data(stopped, network=network).settings["unfinished"]
 
 
@@ -236,8 +236,8 @@ def test_a_run_in_a_folder_is_read_block_by_block(
     monkeypatch.setattr("pgbn.engine.run.sampling.BLOCK_BYTES", 1)  # a block for each draw
     network.sample({"x": x}, **options, save=tmp_path / "run")
     saved = pgbn.load(tmp_path / "run")
-    assert all(len(starts) > 1 for starts in saved.values.layout["phi1"])
-    monkeypatch.setattr(type(saved.values), "_stack", lambda *_: pytest.fail("read at once"))
+    assert all(len(starts) > 1 for starts in saved.arrays.layout["phi1"])
+    monkeypatch.setattr(type(saved.arrays), "_stack", lambda *_: pytest.fail("read at once"))
     one, two = report_data(saved), report_data(network.sample({"x": x}, **options))
     assert one.nodes == two.nodes
     for a, b in zip(one.series, two.series, strict=True):

@@ -28,7 +28,7 @@ def _sample(network: pg.Network, data: dict[str, Any], threads: int, **options: 
     )  # fmt: skip
     means = {name: draws.mean(name) for name in draws}
     attributes = {{"sampler": "layer1"}.get(n, n): value for n, value in draws.attributes.items()}
-    return [draws.values, draws.dims, attributes, means, events]  # by its former name
+    return [draws.arrays, draws.dims, attributes, means, events]  # by its former name
 
 
 def _add_samples() -> None:

@@ -141,7 +141,7 @@ def _add_estimators() -> None:
 
 
 def _units(found: pg.NewRows) -> object:
-    parts = (found.proportions, found.proportions_sd, found.values, found.sd)
+    parts = (found.proportions, found.proportions_sd, found.means, found.sd)
     by_layer = [{t: part[name] for t, name in found.layers.items() if name in part}
                 for part in parts]  # fmt: skip
     unknown = (found.attributes[f"unknown_{what}"] for what in ("terms", "tokens"))

@@ -34,7 +34,7 @@ def test_no_batch_order_or_thread_changes_a_document(link):
     shuffled = quiet(model, x[order], threads=2, **settings)
     single = [quiet(model, x[[row]].toarray(), **settings) for row in range(5)]
     for t in (1, 2, 3):
-        for name in ("proportions", "values", "proportions_sd", "sd"):
+        for name in ("proportions", "means", "proportions_sd", "sd"):
             theta = f"theta{t}"
             expected = getattr(whole, name)[theta]
             np.testing.assert_array_equal(getattr(threaded, name)[theta], expected)
@@ -60,7 +60,7 @@ def test_layers_can_be_chosen():
     second = quiet(model, x, layers=2, burn_in=3, draws=3, units=False)
     assert second.layers == {2: "theta2"}
     np.testing.assert_array_equal(second.proportions["theta2"], all_layers.proportions["theta2"])
-    assert second.values == {}
+    assert second.means == {}
     for layer in (1, "2", [2]):
         with pytest.raises(DataError, match="was not inferred"):
             second.features(layer)
@@ -91,7 +91,7 @@ def test_small_priors_of_the_paper_give_finite_numbers():
     x = np.zeros((3, TERMS), int)
     x[1, 2], x[2] = 1, 1000
     found = quiet(model, x, burn_in=50, draws=50)
-    for values in (found.values, found.sd, found.proportions, found.proportions_sd):
+    for values in (found.means, found.sd, found.proportions, found.proportions_sd):
         assert all(np.isfinite(value).all() for value in values.values())
     np.testing.assert_allclose(found.proportions["theta1"].sum(axis=1), 1.0)
 
@@ -234,7 +234,7 @@ def test_totals_of_unknown_terms_are_not_cut_off():
 
 def test_a_line_says_what_was_inferred():
     found = quiet(model_of(widths=(4, 3)), documents(9), burn_in=2, draws=2, threads=1)
-    lines = ["NewRows", "  theta1['doc', 'topic1'] (9, 4)", "  theta2['doc', 'topic2'] (9, 3)"]
+    lines = ["NewRows", "  theta1[doc, topic1] (9, 4)", "  theta2[doc, topic2] (9, 3)"]
     assert repr(found).splitlines()[:3] == lines
     nothing = quiet(model_of(widths=(4, 3)), documents(9) * 0, burn_in=2, draws=2, threads=1)
     assert "without data above 0: 9 rows" in repr(nothing)

@@ -631,23 +631,22 @@ _DRAWS = ("chain", "draw")  # dims of draws, before those of their node
 
 
 def given_arrays(given: Any) -> dict[str, Any]:
-    """The given values by name: a dict, or `pgbn.Draws`, which have one as ``values``."""
-    named = given if isinstance(given, Mapping) else getattr(given, "values", None)
-    if given is not None and not isinstance(named, Mapping):
+    """The given values by name, from a dict or from `pgbn.Draws`."""
+    if given is None or isinstance(given, Mapping):
+        return {str(name): value for name, value in (given or {}).items()}
+    if callable(getattr(given, "given_value", None)):  # draws, with the values given to them
+        further = {name: given.given_value(name) for name in given.given if name not in given}
+        return dict(given) | further
+    values = getattr(given, "values", None)  # of a chain, or of new rows, which are read by name
+    if isinstance(values, Mapping) or (callable(values) and callable(getattr(given, "items", 0))):
+        dict_of = "….values" if isinstance(values, Mapping) else "dict(….items())"
         raise DataError(
-            f"given={given!r:.60}: give a dict, such as given={{'name': array}}, or pgbn.Draws"
+            f"given is a {type(given).__name__}, no dict and no pgbn.Draws; give a dict of its "
+            f"values, given={dict_of}"
         )
-    if named is not given and not callable(getattr(given, "given_value", None)):  # chains, new rows
-        raise DataError(
-            f"given is a {type(given).__name__}, no dict and no pgbn.Draws; give its values, "
-            "given=….values"
-        )
-    found = {str(name): value for name, value in (named or {}).items()}
-    if isinstance(given, Mapping):
-        return found
-    for name in getattr(given, "given", ()):  # the values that were given for `pgbn.Draws`
-        found.setdefault(name, given.given_value(name))
-    return found
+    raise DataError(
+        f"given={given!r:.60}: give a dict, such as given={{'name': array}}, or pgbn.Draws"
+    )
 
 
 def read_stack(node: Node, value: Any) -> tuple[NDArray[Any], tuple[int, ...]]:

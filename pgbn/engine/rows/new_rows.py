@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -13,6 +13,7 @@ from pgbn.checks import is_integral
 from pgbn.engine.data.cells import Cells
 from pgbn.engine.run.draws import Draws
 from pgbn.engine.run.generate import Given
+from pgbn.engine.run.shown import NamedArrays, Summary
 from pgbn.errors import DataError, PgbnError, did_you_mean
 from pgbn.network.layers import layers_above
 from pgbn.network.network import Network
@@ -111,21 +112,57 @@ class Found(NamedTuple):
     draws: NDArray[np.float64] | None
 
 
-@dataclass(frozen=True)
-class NewRows:
-    """The posterior of nodes for new rows: ``values[name]`` are its means, ``sd[name]`` the
-    standard deviations, both with the dims ``dims[name]`` of the node.
+@dataclass(frozen=True, eq=False, repr=False)
+class NewRows(NamedArrays):
+    """The posterior of nodes for new rows, read like a dict: ``new["theta"]`` has the posterior
+    means, with the dims of the node.
 
-    ``quantiles[name]`` has the dim "quantile" before these, ``draws[name]`` the dim "draw", if they
-    were asked for. ``proportions[name]`` and ``proportions_sd[name]`` are those of each row divided
-    by its sum, as θ_j / θ_·j. The rows ``empty`` (numbers) have no datum above 0: their result is
-    the prior. ``given`` has the draws of the given nodes, ``left_out`` the nodes that only given
-    ones depend on. ``network`` and ``data`` are of the rows, ``coords`` labels along dims.
-    ``result[name]``, ``name in result``, ``list(result)`` refer to
-    the means.
+    Parameters
+    ----------
+    means, sd
+        Posterior means and standard deviations, by name.
+    dims
+        The dims of each of them.
+    quantiles
+        Quantiles at the ``levels``, if they were asked for, with the dim "quantile" first.
+    draws
+        All draws, if they were asked for, with the dim "draw" first.
+    levels
+        The levels of the quantiles.
+    left_out
+        Nodes that were omitted, since only given ones depend on them.
+    attributes
+        The settings: seed, burn_in, draws.
+    network, data
+        Those of the rows.
+    given
+        The draws of the given nodes.
+    coords
+        Labels along dims.
+    proportions, proportions_sd
+        Means and standard deviations of each row divided by its sum, as θ_j / θ_·j.
+    empty
+        The numbers of rows without a datum above 0: their result is the prior.
+
+    Examples
+    --------
+    >>> import pgbn as pg
+    >>> net = pg.zoo.pfa(2)
+    >>> draws = net.sample({"x": [[2, 0, 1], [0, 3, 1]]}, 1, 4)
+    >>> new = net.infer({"x": [[1, 1, 0], [0, 0, 0]]}, draws, burn_in=2, draws=4)
+    >>> new
+    NewRows
+      p2[doc] (2,)
+      theta1[doc, topic1] (2, 2)
+      settings: seed 0, burn_in 2, draws 4
+      given: phi1, r
+      left out: gamma0, c0
+      without data above 0: 1 rows
+    >>> new["theta1"].shape
+    (2, 2)
     """
 
-    values: Mapping[str, Array]
+    means: Mapping[str, Array]
     sd: Mapping[str, Array]
     dims: Mapping[str, tuple[str, ...]]
     quantiles: Mapping[str, Array] = field(default_factory=dict)
@@ -143,7 +180,7 @@ class NewRows:
 
     @property
     def layers(self) -> dict[int, str]:
-        """The nodes that are the scores of layers, by the number of the layer, from 1 on."""
+        """The nodes that are the topic weights of layers, by the number of the layer, from 1 on."""
         if self.network is None:
             return {}
         found = layers_above(self.network, self.network.observed[0])
@@ -151,7 +188,27 @@ class NewRows:
         return {number[name]: name for name in self.dims if name in number}
 
     def features(self, layer: int | None = None) -> Array:
-        """The mean proportions of one layer, or those of all layers side by side."""
+        """The mean proportions of one layer, or those of all layers side by side.
+
+        Parameters
+        ----------
+        layer
+            The number of a layer, from 1 on; by default all layers.
+
+        Returns
+        -------
+        numpy.ndarray
+            One row for each new row.
+
+        Examples
+        --------
+        >>> import pgbn as pg
+        >>> net = pg.zoo.pfa(2)
+        >>> draws = net.sample({"x": [[2, 0, 1], [0, 3, 1]]}, 1, 4)
+        >>> new = net.infer({"x": [[1, 1, 0]]}, draws, draws=4, proportions=True)
+        >>> new.features().sum(axis=1).round(6)
+        array([1.])
+        """
         layers = self.layers
         if layer is not None and (not is_integral(layer) or layer not in layers):
             raise DataError(f"layer={layer!r} was not inferred; layers: {tuple(layers)}")
@@ -161,23 +218,29 @@ class NewRows:
         return np.concatenate([self.proportions[layers[t]] for t in chosen], axis=1)
 
     def __getitem__(self, name: str) -> Array:
-        if name not in self.values:
-            raise PgbnError(f"{name!r} was not inferred.{did_you_mean(name, self.values)}")
-        return self.values[name]
+        if name not in self:
+            raise PgbnError(f"{name!r} was not inferred.{did_you_mean(name, self.means)}")
+        return self.means[name]
 
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.values)
-
-    def __contains__(self, name: object) -> bool:
-        return name in self.values
-
-    def __len__(self) -> int:
-        return len(self.values)
+    @property
+    def _named(self) -> Mapping[str, NDArray[np.float64]]:
+        return self.means
 
     def to_draws(self) -> Draws:
-        """The draws of the rows, each with the draw of the given nodes that it belongs to. All
-        methods of `pgbn.Draws` then apply to the new rows: ``predict``, for example, predicts their
-        data, also those of nodes without data. Needs ``keep="draws"``."""
+        """The draws of the rows as `pgbn.Draws`, each with the given draw that it belongs to.
+
+        All methods of `pgbn.Draws` then apply to the new rows. ``predict``, for example, predicts
+        their data, also those of nodes without data. It needs ``keep="draws"`` in `Network.infer`.
+
+        Examples
+        --------
+        >>> import pgbn as pg
+        >>> net = pg.zoo.pfa(2)
+        >>> draws = net.sample({"x": [[2, 0, 1], [0, 3, 1]]}, 1, 4)
+        >>> new = net.infer({"x": [[1, 1, 0]]}, draws, draws=8, keep="draws")
+        >>> new.to_draws().predict("x").shape
+        (1, 8, 1, 3)
+        """
         if not self.draws or self.network is None:
             raise PgbnError('to_draws: no draws were kept; infer with keep="draws"')
         count = len(next(iter(self.draws.values())))
@@ -197,31 +260,53 @@ class NewRows:
         )  # fmt: skip
 
     def to_xarray(self) -> Any:
-        """An `xarray.Dataset` (needs the extra ``pgbn[arviz]``): the means under the names of the
-        nodes, and also name_sd, name_quantile and name_draw."""
+        """The result as an `xarray.Dataset` (needs the extra ``pgbn[arviz]``).
+
+        Returns
+        -------
+        xarray.Dataset
+            The means under the names of the nodes, and also name_sd and, if they were asked for,
+            name_proportions, name_quantile and name_draw.
+
+        Examples
+        --------
+        >>> import pgbn as pg
+        >>> net = pg.zoo.pfa(2)
+        >>> draws = net.sample({"x": [[2, 0, 1], [0, 3, 1]]}, 1, 4)
+        >>> new = net.infer({"x": [[1, 1, 0]]}, draws, draws=4, quantiles=[0.1, 0.9])
+        >>> new.to_xarray()["theta1_quantile"].dims
+        ('quantile', 'doc', 'topic1')
+        """
         try:
             import xarray
         except ImportError:
             raise PgbnError("this needs xarray: pip install 'pgbn[arviz]'") from None
-        out: dict[str, Any] = {}
-        for name, mean in self.values.items():
-            out[name] = (self.dims[name], mean)
-            out[f"{name}_sd"] = (self.dims[name], self.sd[name])
-            if name in self.proportions:
-                out[f"{name}_proportions"] = (self.dims[name], self.proportions[name])
-            if name in self.quantiles:
-                out[f"{name}_quantile"] = (("quantile", *self.dims[name]), self.quantiles[name])
-            if name in self.draws:
-                out[f"{name}_draw"] = (("draw", *self.dims[name]), self.draws[name])
+        parts = [
+            (self.means, "", ()),
+            (self.sd, "_sd", ()),
+            (self.proportions, "_proportions", ()),
+            (self.quantiles, "_quantile", ("quantile",)),
+            (self.draws, "_draw", ("draw",)),
+        ]
+        out = {
+            f"{name}{ending}": ((*first, *self.dims[name]), value)
+            for arrays, ending, first in parts
+            for name, value in arrays.items()
+        }
         used = {dim for dims in self.dims.values() for dim in dims}
         coords = {dim: labels for dim, labels in self.coords.items() if dim in used}
         coords |= {"quantile": list(self.levels)} if self.levels else {}
         return xarray.Dataset(out, coords=coords, attrs=dict(self.attributes))
 
-    def __repr__(self) -> str:
-        shapes = {n: v.shape for n, v in {**self.proportions, **self.values}.items()}
-        rows = [f"  {n}{list(self.dims[n])} {shape}" for n, shape in shapes.items()]
-        empty = f"  without data above 0: {self.empty.size} rows" if self.empty.size else ""
-        given = f"  given {', '.join(self.given)}" if self.given else ""
-        out = f"  left out {', '.join(self.left_out)}" if self.left_out else ""
-        return "\n".join(line for line in ("NewRows", *rows, given, out, empty) if line)
+    def _summary(self) -> Summary:
+        arrays = {**self.proportions, **self.means}
+        return Summary(
+            "NewRows",
+            [(name, self.dims[name], value.shape) for name, value in arrays.items()],
+            {
+                "settings": ", ".join(f"{n} {v}" for n, v in self.attributes.items()),
+                "given": ", ".join(self.given),
+                "left out": ", ".join(self.left_out),
+                "without data above 0": f"{self.empty.size} rows" if self.empty.size else "",
+            },
+        )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from copy import copy
+from pathlib import Path
 from signal import SIGINT
 from threading import Lock
 from typing import TYPE_CHECKING, Any, cast
@@ -35,6 +36,7 @@ from pgbn.engine.run.generate import (
     to_axes,
     to_storage,
 )
+from pgbn.engine.run.shown import Shown, Summary
 from pgbn.engine.run.state import read_tables, restore_samplers, take_state
 from pgbn.engine.shards.driver import executor_behind, shards_of
 from pgbn.errors import DataError, did_you_mean
@@ -43,6 +45,7 @@ from pgbn.nodes.base import Latent, Observed
 from pgbn.nodes.rules.registry import find_link
 from pgbn.samplers.executor import Executor, executor_of
 from pgbn.samplers.random import ContentKeyed, stream_key, word_of
+from pgbn.storage import folders
 from pgbn.storage.stopping import stop_gently
 
 if TYPE_CHECKING:
@@ -167,12 +170,29 @@ def check_imputed(program: Program, name: str, caller: str = "imputed") -> None:
         )
 
 
-class Chain:
-    """The state of a chain and the way to advance it.
+class Chain(Shown):
+    """One Markov chain of a network on data: its values, and how to advance it.
 
-    Invariant: the state after any number of sweeps never depends on ``threads`` or ``executor``. It
-    depends only on the network, the data, the initial and given values, the seed and the chain's
-    number.
+    `Network.chain` makes it. Invariant: the state after any number of sweeps never depends on
+    ``threads`` or ``executor``. It depends only on the network, the data, the initial and given
+    values, the seed and the chain's number.
+
+    Examples
+    --------
+    >>> import pgbn as pg
+    >>> chain = pg.zoo.pfa(2).chain({"x": [[2, 0, 1], [0, 3, 1]]}, seed=1)
+    >>> chain.sweep(5).values["theta1"].shape
+    (2, 2)
+    >>> chain
+    Chain 0: 5 sweeps
+      phi1[topic1, term] (2, 3)
+      gamma0[] ()
+      c0[] ()
+      r[topic1] (2,)
+      p2[doc] (2,)
+      theta1[doc, topic1] (2, 2)
+      x[doc, term] (2, 3)
+      settings: seed 1, sampler collapsed
     """
 
     def __init__(
@@ -300,8 +320,28 @@ class Chain:
         return next(iter(self._samplers), None)
 
     def sweep(self, n: int = 1) -> Chain:
-        """Run ``n`` sweeps. Ctrl-C stops at the end of a sweep, and the chain can continue from
-        there. A stop within a sweep would silently change the chain."""
+        """Run sweeps.
+
+        Ctrl-C stops at the end of a sweep, and the chain can continue from there. A stop within a
+        sweep would silently change the chain.
+
+        Parameters
+        ----------
+        n
+            The number of sweeps.
+
+        Returns
+        -------
+        Chain
+            This chain.
+
+        Examples
+        --------
+        >>> import pgbn as pg
+        >>> chain = pg.zoo.pfa(2).chain({"x": [[2, 0, 1], [0, 3, 1]]})
+        >>> chain.sweep(5).sweep().sweeps
+        6
+        """
         turns, shards = joined(self._turns), self._program.shards
         with stop_gently(SIGINT) as stop, self._alone():
             for _ in range(check_integer("sweep: n", n, 0)):
@@ -319,8 +359,22 @@ class Chain:
         return self
 
     def trace(self) -> Iterator[TraceEvent]:
-        """One sweep, step by step: what each step reads, draws and leaves stale. The chain is
-        bit-identical to that after `sweep`, also if the loop is left early."""
+        """Run one sweep, step by step: what each step reads, draws and leaves stale.
+
+        The chain is bit-identical to that after `sweep`, also if the loop is left early.
+
+        Yields
+        ------
+        TraceEvent
+            One for each step.
+
+        Examples
+        --------
+        >>> import pgbn as pg
+        >>> chain = pg.zoo.pfa(2).chain({"x": [[2, 0, 1], [0, 3, 1]]}, sampler="blocked")
+        >>> [event.step.name for event in chain.trace()][:2]
+        ['counts(x)', 'counts(theta1)']
+        """
         with self._alone():
             self.sweeps += 1
             self._take_given()
@@ -368,13 +422,51 @@ class Chain:
                 sampler.show()
 
     def state(self) -> dict[str, NDArray[Any]]:
-        """Copies of all arrays that the next sweep reads, by name, in addition to the network, the
-        data, the seed and the numbers. `restore` continues from there, bit for bit."""
+        """Copies of all arrays that the next sweep reads, by name.
+
+        They are what the chain is besides its network, data, seed and number. `restore` continues
+        from there, bit-identically.
+
+        Examples
+        --------
+        >>> import pgbn as pg
+        >>> net, data = pg.zoo.pfa(2), {"x": [[2, 0, 1], [0, 3, 1]]}
+        >>> chain = net.chain(data).sweep(5)
+        >>> other = net.chain(data).restore(chain.state(), chain.sweeps)
+        >>> bool((other.sweep().values["r"] == chain.sweep().values["r"]).all())
+        True
+        """
         with self._alone():
             return take_state(self._program, self._pending)
 
     def restore(self, state: Mapping[str, NDArray[Any]], sweeps: int) -> Chain:
-        """Put a chain of the same network, data, seed and number where `state` was taken."""
+        """Put a chain of the same network, data, seed and number where `state` was taken.
+
+        Parameters
+        ----------
+        state
+            The arrays that `state` returned.
+        sweeps
+            The sweeps that the chain had made then.
+
+        Returns
+        -------
+        Chain
+            This chain; see `state` for an example.
+
+        Raises
+        ------
+        DataError
+            If the arrays do not fit this chain. It is then as it was.
+
+        Examples
+        --------
+        >>> import pgbn as pg
+        >>> chain = pg.zoo.pfa(2).chain({"x": [[2, 0, 1], [0, 3, 1]]}).sweep(5)
+        >>> state = chain.state()
+        >>> chain.sweep(3).restore(state, 5).sweeps
+        5
+        """
         with self._alone():
             self._restore(state, sweeps)
         return self
@@ -418,7 +510,8 @@ class Chain:
 
     @property
     def values(self) -> dict[str, NDArray[np.float64]]:
-        """The value of every latent node, by name, with its dims in order."""
+        """The value of every latent node, by name, with its dims in order: a dict of arrays that
+        cannot be written to."""
         return self._select(self.network.latent)
 
     def _select(self, names: Collection[str]) -> dict[str, NDArray[np.float64]]:
@@ -432,8 +525,28 @@ class Chain:
         return out
 
     def imputed(self, name: str) -> NDArray[np.int64]:
-        """The data of an observed node, as counts of the same shape, with the missing (masked)
-        cells as the last sweep imputed them. Each sweep is a draw from their posterior."""
+        """The data of an observed node, with its missing (masked) cells as the last sweep drew
+        them from their posterior.
+
+        Parameters
+        ----------
+        name
+            An observed node whose data have missing cells.
+
+        Returns
+        -------
+        numpy.ndarray
+            Counts of the shape of the data.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import pgbn as pg
+        >>> X = np.ma.masked_array([[2, 0, 1], [0, 3, 1]], mask=[[0, 0, 1], [0, 0, 0]])
+        >>> chain = pg.zoo.pfa(2).chain({"x": X}).sweep(5)
+        >>> chain.imputed("x")[1]
+        array([0, 3, 1])
+        """
         check_imputed(self._program, name)
         counts = self._program.latent_counts.get(name)
         if counts is None:
@@ -458,33 +571,118 @@ class Chain:
         return out
 
     def explain(self, format: str = "text", brief: bool = False) -> Explanation:
-        """The derivation of this very sampler: the first layer as this chain draws it, missing
-        cells as they are imputed. See `Network.explain`."""
+        """The derivation of this very sampler.
+
+        The first layer is explained as this chain draws it, and missing cells as they are imputed.
+
+        Parameters
+        ----------
+        format, brief
+            As in `Network.explain`.
+
+        Examples
+        --------
+        >>> import pgbn as pg
+        >>> chain = pg.zoo.pfa(2).chain({"x": [[2, 0, 1], [0, 3, 1]]})
+        >>> "theta1" in str(chain.explain(brief=True))
+        True
+        """
         from pgbn.explain import explain_chain
 
         return explain_chain(self, format, brief)
 
     def append(self, data: Mapping[str, Any], rows: str | None = None, sweeps: int = 50) -> Chain:
-        """A chain on the rows of this one and, after them, those of ``data``, which continues from
-        here. Old values stay. The values of the new rows are drawn given the values that all rows
-        share, by ``sweeps`` sweeps over the new rows alone. ``rows`` is the dim of the rows, by
-        default the first of the data. From then on each sweep is exact for all rows; run some
-        sweeps to settle."""
+        """A chain on the rows of this one and, after them, new ones, which continues from here.
+
+        Old values stay. Those of the new rows are drawn given the values that all rows share, by
+        sweeps over the new rows alone. From then on each sweep is exact for all rows; run some
+        sweeps to settle.
+
+        Parameters
+        ----------
+        data
+            The new rows, by the name of their observed node.
+        rows
+            The dim of the rows, by default the first of the data.
+        sweeps
+            Sweeps over the new rows alone.
+
+        Returns
+        -------
+        Chain
+            Another chain, on all rows.
+
+        Examples
+        --------
+        >>> import pgbn as pg
+        >>> chain = pg.zoo.pfa(2).chain({"x": [[2, 0, 1], [0, 3, 1]]}).sweep(5)
+        >>> chain.append({"x": [[1, 1, 0]]}, sweeps=5).values["theta1"].shape
+        (3, 2)
+        """
         from pgbn.engine.rows.append import append_rows
 
         return append_rows(self, data, rows, sweeps)
 
     def log_joint(self) -> float:
-        """The log density of the data and all latent values together."""
+        """The log density of the data and all latent values together.
+
+        Examples
+        --------
+        >>> import pgbn as pg
+        >>> chain = pg.zoo.pfa(2).chain({"x": [[2, 0, 1], [0, 3, 1]]}).sweep(5)
+        >>> chain.log_joint() != chain.log_likelihood()
+        True
+        """
         self._refresh()
         known = () if self.network.above else self.network.given  # their parents are omitted
         names = [name for name in self.network.nodes if name not in known]
         return float(sum(log_density(self._program, name)[0] for name in names))
 
     def log_likelihood(self) -> float:
-        """The log density of the data given the latent values."""
+        """The log density of the data given the latent values.
+
+        Examples
+        --------
+        >>> import pgbn as pg
+        >>> chain = pg.zoo.pfa(2).chain({"x": [[2, 0, 1], [0, 3, 1]]}).sweep(5)
+        >>> chain.log_likelihood() < 0
+        True
+        """
         self._refresh()
         return float(sum(log_density(self._program, name)[0] for name in self.network.observed))
+
+    def save(self, path: str | Path) -> None:
+        """Write the chain to a folder.
+
+        Parameters
+        ----------
+        path
+            The folder. `pgbn.load` gives the chain back, which continues bit-identically.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> import pgbn as pg
+        >>> chain = pg.zoo.pfa(2).chain({"x": [[2, 0, 1], [0, 3, 1]]}).sweep(5)
+        >>> folder = tempfile.mkdtemp()
+        >>> chain.save(folder)
+        >>> pg.load(folder).sweep().sweeps
+        6
+        """
+        folders.save(self, path)
+
+    def _summary(self) -> Summary:
+        network, sizes = self.network, self._program.sizes
+        arrays = [(n, network[n].axes, [sizes[dim] for dim in network[n].axes])
+                  for n in network.nodes]  # fmt: skip
+        return Summary(
+            f"Chain {self.number}: {self.sweeps} sweep{'' if self.sweeps == 1 else 's'}",
+            arrays,
+            {
+                "settings": f"seed {self.seed}, sampler {self.sampler}",
+                "given": ", ".join(network.given),
+            },
+        )
 
 
 def sampler_name(chain: Chain) -> str:

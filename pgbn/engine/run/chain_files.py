@@ -203,7 +203,7 @@ class BlockValues(Mapping[str, NDArray[np.float64]]):
         if min(shape, default=-1) < 0 or 8 * math.prod(shape) > memory():
             raise StorageError(
                 f"the draws of {name} have the shape {self.shapes[name]}: damaged, or more than "
-                "fits into memory; draws.values.blocks(name) reads them block by block"
+                "fits into memory; draws.arrays.blocks(name) reads them block by block"
             )
 
     def __getitem__(self, name: str) -> NDArray[np.float64]:

@@ -293,7 +293,7 @@ class Replay:
         if missing:
             raise DataError(
                 f"{caller}: {name!r} needs draws of {', '.join(missing)}, which were not kept; "
-                f"sample with keep=[{', '.join(map(repr, [*draws.values, *missing]))}]"
+                f"sample with keep=[{', '.join(map(repr, [*draws.arrays, *missing]))}]"
             )
         sizes = self._sizes(new or {})
         if new:
@@ -307,7 +307,7 @@ class Replay:
         }
 
     def _sizes(self, new: Mapping[str, int]) -> dict[str, int]:
-        shapes = {n: self.draws.values[n].shape[2:] for n in self.given if n not in self.fixed}
+        shapes = {n: self.draws.arrays[n].shape[2:] for n in self.given if n not in self.fixed}
         shapes |= {n: v.shape[v.ndim - len(self.network[n].axes) :] for n, v in self.fixed.items()}
         sizes = {**self.draws.sizes, **new}
         return complete_sizes(self.network, sizes, shapes)
@@ -315,7 +315,7 @@ class Replay:
     @property
     def shape(self) -> tuple[int, int]:
         """How many chains and draws there are."""
-        first = next(iter(self.draws.values.values()))
+        first = next(iter(self.draws.arrays.values()))
         return int(first.shape[0]), int(first.shape[1])
 
     def __iter__(self) -> Iterator[tuple[int, int]]:
@@ -329,7 +329,7 @@ class Replay:
     def _value(self, name: str, chain: int, draw: int) -> NDArray[Any]:
         """The value of a node at a draw: drawn, or given."""
         if name not in self.fixed:
-            return np.asarray(self.draws.values[name][chain, draw])
+            return np.asarray(self.draws.arrays[name][chain, draw])
         value = self.fixed[name]
         return value[chain, draw] if value.ndim > len(self.network[name].axes) else value
 

@@ -62,7 +62,7 @@ def test_hidden_units_of_several_draws() -> None:
             for one, other in (
                 (here.proportions, there.proportions),
                 (here.proportions_sd, there.proportions_sd),
-                (here.values, there.values),
+                (here.means, there.means),
                 (here.sd, there.sd),
             ):
                 assert np.array_equal(one[t], other[t]), t

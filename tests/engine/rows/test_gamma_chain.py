@@ -55,7 +55,7 @@ def test_the_kernels_have_the_law_of_the_rules(case: str) -> None:
         for kernels in (True, False)
     ]  # fmt: skip
     for name in names:
-        for part in ("values", "sd", "proportions", "proportions_sd"):
+        for part in ("means", "sd", "proportions", "proportions_sd"):
             fast, slow = (
                 np.array([getattr(run, part)[name] for run in runs[first::2]]) for first in (0, 1)
             )

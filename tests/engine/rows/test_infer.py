@@ -115,7 +115,7 @@ def test_moments_and_quantiles_are_those_of_the_draws() -> None:
     table = out.to_xarray()
     assert table["theta1_quantile"].dims == ("quantile", "doc", "topic1")
     assert table["theta1_draw"].shape == out.draws["theta1"].shape
-    assert "left out gamma0, c0" in repr(out)
+    assert "left out: gamma0, c0" in repr(out)
     some = infer_rows(network, data, given, **QUICK, nodes="theta1", kernels=False)
     assert np.array_equal(some["theta1"], out["theta1"])
     assert not some.draws

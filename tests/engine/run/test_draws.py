@@ -25,6 +25,23 @@ def test_draws_have_names_and_shapes(documents) -> None:
     assert "r" in draws
     assert "theta1" not in draws
     assert len(draws) == 2
+    assert list(draws.keys()) == list(draws)
+    assert [value.shape for value in draws.values()] == [(2, 5, 4, 25), (2, 5, 3)]
+    assert dict(draws.items())["r"] is draws["r"]
+
+
+def test_notebooks_show_names_dims_and_settings_and_escape_them() -> None:
+    theta = pg.Gamma("theta", 1.0, 1.0, dims="i")
+    net = pg.Network(pg.Poisson("x", theta, dims="i"))
+    draws, chain = net.sample({"x": [1, 2]}, 1, 2, seed=3), net.chain({"x": [1, 2]})
+    for shown in (draws, chain, net.infer({"x": [1, 2]}, {}, burn_in=1, draws=1)):
+        assert "<td>theta</td><td>i</td><td>2</td>" in shown._repr_html_()
+        assert "theta[i] (2,)" in repr(shown)
+    kept = net.sample({"x": [1, 2]}, 1, 2, keep={"a<b>": theta})
+    assert "<td>a&lt;b&gt;</td>" in kept._repr_html_()
+    assert "1 chain × 2 draws" in repr(draws)
+    assert "seed 3, burn_in 1" in repr(draws)
+    assert repr(chain.sweep()).startswith("Chain 0: 1 sweep\n")
 
 
 def test_draws_go_to_xarray_and_arviz(documents) -> None:

@@ -222,7 +222,7 @@ def test_sampling_keeps_the_draws_before_the_stop(sweep: int, kept: int) -> None
     assert draws.interrupted
     assert not whole.interrupted
     assert not draws.unfinished
-    for name, value in whole.values.items():
+    for name, value in whole.items():
         np.testing.assert_array_equal(draws[name], value[:, :kept])
     assert draws.chain is not None
     assert draws.chain.sweeps == sweep

@@ -106,10 +106,10 @@ def test_the_future_goes_on_from_the_last_rows() -> None:
     network = changing_weights(lagged, 1e8)
     theta = np.arange(1.0, 9.0).reshape(1, 4, 2)
     draws = {"theta": theta, "phi": np.full((1, 2, 3), 1 / 3)}
-    future = network.forecast(draws, 3).values["theta"]
+    future = network.forecast(draws, 3)["theta"]
     np.testing.assert_allclose(future[0, 0], [[5, 6], [7, 8], [5, 6]], rtol=1e-2)
     # a past of one row: the next row is one of the first two
-    short = network.forecast({**draws, "theta": theta[:, :1]}, 3).values["theta"]
+    short = network.forecast({**draws, "theta": theta[:, :1]}, 3)["theta"]
     np.testing.assert_allclose(short[0, 0], [[1, 1], [1, 2], [1, 1]], rtol=1e-2)
 
 
