@@ -28,11 +28,28 @@ _LEAST = 4  # draws of a chain; fewer cannot be split into halves that have a va
 
 
 def split_rhat(draws: Any) -> float:
-    """R̂ of ``draws`` (chains, draws): the larger of that of the bulk and that of the tails.
+    """R̂ of a number: the larger of that of the bulk and that of the tails.
 
     The tails are compared by folded draws. R̂ is about 1 if the chains agree; above 1.01 they need
-    more sweeps. It is NaN for too few draws or values that are not finite, and 1 for draws that
-    never change.
+    more sweeps.
+
+    Parameters
+    ----------
+    draws
+        An array (chains, draws), or the draws of one chain.
+
+    Returns
+    -------
+    float
+        NaN for too few draws or values that are not finite, and 1 for draws that never change.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pgbn.diagnostics import split_rhat
+    >>> chains = np.random.default_rng(0).normal(size=(4, 200))
+    >>> split_rhat(chains) < 1.02, split_rhat(chains + [[0], [0], [0], [3]]) > 1.5
+    (True, True)
     """
     chains = _chains(draws)
     if not _usable(chains):
@@ -47,8 +64,24 @@ def split_rhat(draws: Any) -> float:
 def bulk_ess(draws: Any) -> float:
     """The number of independent draws that estimate the centre of the distribution as well.
 
-    ``draws`` is (chains, draws). NaN for too few draws or values that are not finite; the number
-    of draws if they never change.
+    Parameters
+    ----------
+    draws
+        An array (chains, draws), or the draws of one chain.
+
+    Returns
+    -------
+    float
+        NaN for too few draws or values that are not finite; the number of draws if they never
+        change.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pgbn.diagnostics import bulk_ess
+    >>> free = np.random.default_rng(0).normal(size=(2, 500))
+    >>> bulk_ess(free) > 500 > 100 > bulk_ess(free.cumsum(axis=1))
+    True
     """
     chains = _chains(draws)
     if not _usable(chains):

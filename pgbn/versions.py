@@ -29,8 +29,21 @@ _INSTRUCTIONS = (
 def show_versions(file: TextIO | None = None) -> None:
     """Print what a bug report needs: versions, machine, threads, where kernels are cached.
 
-    It prints to ``file``, by default the standard output, and imports nothing that pgbn does not
-    import itself.
+    It imports nothing that pgbn does not import itself.
+
+    Parameters
+    ----------
+    file
+        Where it prints to, by default the standard output.
+
+    Examples
+    --------
+    >>> import io
+    >>> import pgbn
+    >>> text = io.StringIO()
+    >>> pgbn.show_versions(text)
+    >>> text.getvalue().split()[:1]
+    ['pgbn']
     """
     for name, fact in _facts():
         print(f"{name:<14}{fact}", file=file)

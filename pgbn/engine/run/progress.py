@@ -296,8 +296,33 @@ def _listener(kind: Any, show: Callable[[str], None], of: int) -> Any:
 
 @dataclass(frozen=True)
 class Event:
-    """The end of a sweep: number ``sweep`` of ``sweeps`` in this ``phase``, ``done`` of ``total``
-    in all, ``sweep_seconds`` long, ``seconds`` after the start. ``depth`` counts the layers."""
+    """The end of a sweep, as a callback receives it.
+
+    Parameters
+    ----------
+    chain
+        The chain in its current state.
+    depth
+        The number of layers of a network that is trained layer by layer, else 1.
+    phase
+        "burn_in" or "collect".
+    sweep, sweeps
+        The number of this sweep in the phase, and the sweeps of the phase.
+    done, total
+        The same for the whole run.
+    seconds, sweep_seconds
+        Seconds since the start, and of this sweep.
+
+    Examples
+    --------
+    >>> import pgbn as pg
+    >>> seen = []
+    >>> draws = pg.zoo.pfa(2).sample({"x": [[2, 0, 1]]}, 1, 2, callback=seen.append)
+    >>> [(event.phase, event.sweep, event.sweeps, event.done) for event in seen]
+    [('burn_in', 1, 1, 1), ('collect', 1, 2, 2), ('collect', 2, 2, 3)]
+    >>> seen[-1].tokens
+    3
+    """
 
     chain: Chain
     depth: int
@@ -317,6 +342,7 @@ class Event:
 
     @property
     def tokens_per_second(self) -> float:
+        """The tokens that this sweep drew in a second."""
         return self.tokens / max(self.sweep_seconds, 1e-9)
 
     @cached_property
