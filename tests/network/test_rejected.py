@@ -7,7 +7,9 @@ difference before you commit it. ``[...]`` stands for words of other packages.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -27,15 +29,15 @@ NAMES = {
 }
 
 
-def rejected() -> dict[str, str]:
+def rejected(file: Path = FILE) -> dict[str, str]:
     """The errors by expression; an error is indented."""
-    entries = (entry.partition("\n    ") for entry in FILE.read_text("utf-8").strip().split("\n\n"))
+    entries = (entry.partition("\n    ") for entry in file.read_text("utf-8").strip().split("\n\n"))
     return {expression: error.replace("\n    ", "\n") for expression, _, error in entries}
 
 
-def error_of(expression: str) -> str:
+def error_of(expression: str, names: Mapping[str, Any] = NAMES) -> str:
     try:
-        eval(expression, dict(NAMES))
+        eval(expression, dict(names))
     except pgbn.PgbnError as error:
         return f"{type(error).__name__}: {error}"
     return "no error"
@@ -53,14 +55,14 @@ def test_rejected(expression: str) -> None:
     assert fits(expected, error), f"{error}\n\nexpected:\n{expected}"
 
 
-def write() -> None:
+def write(file: Path = FILE, names: Mapping[str, Any] = NAMES) -> None:
     """Write the file with the errors of today; those that fit stay as they are."""
     entries = []
-    for expression, expected in rejected().items():
-        error = error_of(expression)
+    for expression, expected in rejected(file).items():
+        error = error_of(expression, names)
         text = expected if fits(expected, error) else error
         entries.append(f"{expression}\n    " + text.replace("\n", "\n    "))
-    FILE.write_text("\n\n".join(entries) + "\n", "utf-8")
+    file.write_text("\n\n".join(entries) + "\n", "utf-8")
 
 
 if __name__ == "__main__":

@@ -49,16 +49,6 @@ def test_the_density_of_masked_data_leaves_them_out() -> None:
     assert masked.log_likelihood() == pytest.approx(stats.poisson(1.5).logpmf(3))
 
 
-def test_every_replicate_has_its_own_density() -> None:
-    network = Network(Poisson("x", pg.Gamma("g", 2, 3), dims="i"))
-    program = pg.Chain._replicated(network, {"i": 4}, 3, seed=1)._program
-    found = log_density(program, "g")
-    assert found == pytest.approx(stats.gamma(2, scale=1 / 3).logpdf(program.values["g"]))
-    x = program.cells["x"].dense()
-    expected = stats.poisson(program.values["g"][:, None]).logpmf(x).sum(axis=1)
-    assert log_density(program, "x") == pytest.approx(expected)
-
-
 # ---- the log conditional of a node: the joint density, up to what does not depend on it ----------
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import product
-from typing import Any
 
 import numpy as np
 import pytest
@@ -15,8 +14,7 @@ from pgbn.engine.compile import products
 from pgbn.engine.compile.products import Labelled, Products, before_and_after, mask_of
 from pgbn.network.sumproduct import ConstantArray, Operand, PairMask, SparseConstant, reduce_product
 from pgbn.samplers.executor import SERIAL, Threads
-from pgbn.testing import geweke
-from tests.helpers.weighted import NETWORKS, SHARES, known_exposures, several_authors
+from tests.helpers.weighted import NETWORKS
 
 SIZES = {"i": 5, "j": 5, "k": 3, "l": 2, "t": 2}
 RELATIONS = ("upper", "distinct", "same")
@@ -105,16 +103,6 @@ def test_sums_of_rows_have_the_same_bits_on_threads(
 # ---- networks with sparse constants ------------------------------------------------------------
 
 
-def test_shares_by_wrong_weights_are_seen(monkeypatch: pytest.MonkeyPatch) -> None:
-    right = products.thin_weighted
-
-    def equal(key: Any, start: int, stop: int, counts: Any, weights: Any, *rest: Any) -> None:
-        right(key, start, stop, counts, weights._replace(values=weights.values**0), *rest)
-
-    monkeypatch.setattr(products, "thin_weighted", equal)
-    assert geweke(several_authors(), replicates=3000, sweeps=6).worst > 5
-
-
 @pytest.mark.parametrize("make", NETWORKS)
 def test_sparse_networks_are_saved_and_give_the_same_bits(
     make: Callable[[], pg.Network], monkeypatch: pytest.MonkeyPatch
@@ -130,52 +118,3 @@ def test_sparse_networks_are_saved_and_give_the_same_bits(
     two = read_back.sample(data, burn_in=3, draws=3, seed=1, threads=2)
     for name in net.latent:
         assert np.array_equal(one[name], two[name])
-
-
-def test_refusals_say_what_to_write() -> None:
-    theta = pg.Gamma("theta", 1.0, 1.0, dims="author")
-    shares = pg.Constant(SHARES, dims=("doc", "author"))
-    with pytest.raises(pg.NetworkError, match=r"needs as many names: pgbn\.Constant"):
-        pg.Network(pg.Poisson("x", SHARES @ theta, dims="doc"))
-    back = pg.Constant(SHARES.T, dims=("author", "other"))
-    other = pg.Gamma("other_", 1.0, 1.0, dims="other")
-    with pytest.raises(pg.NetworkError, match=r"two sparse constants .*Constant\(A @ B"):
-        pg.Network(pg.Poisson("x", shares @ (back @ other), dims="doc"))
-    author = pg.Categories("who", dims="doc", of="author")
-    with pytest.raises(pg.NetworkError, match=r"index the sparse matrix itself"):
-        pg.Network(pg.Poisson("x", pg.Constant(SHARES.T, dims=("author", "k"))[author]
-                              @ pg.Gamma("k_", 1.0, 1.0, dims="k"), dims="doc"))  # fmt: skip
-    with pytest.raises(pg.NetworkError, match=r"negative number -1"):
-        pg.Network(pg.Poisson("x", pg.Constant(-1 * SHARES, dims=("doc", "author")) @ theta,
-                              dims="doc"))  # fmt: skip
-    with pytest.raises(pg.NetworkError, match="not finite"):
-        pg.Constant(csr_array([[np.inf]]), dims=("doc", "author"))
-    with pytest.raises(pg.NetworkError, match="no real numbers"):
-        pg.Constant(csr_array([[1j]]), dims=("doc", "author"))
-    with pytest.raises(pg.NetworkError, match="remove empty rows and columns"):
-        pg.Constant(csr_array((2, 10**9)), dims=("doc", "author"))
-    for kind in ("csr", "csc", "coo"):
-        broken = csr_array(np.eye(2)).asformat(kind)
-        (broken.coords[0] if kind == "coo" else broken.indices)[0] = 99  # scipy would follow it
-        with pytest.raises(pg.NetworkError, match="is damaged"):
-            pg.Constant(broken, dims=("doc", "author"))
-    chain = pg.Shift(pg.Constant(SHARES, dims=("author", "k")) @ pg.Self(author="k"), along="t",
-                     initial=1.0)  # fmt: skip
-    with pytest.raises(pg.NetworkError, match=r"next to Self\(\).*toarray"):
-        pg.Network(pg.Poisson("x", pg.Gamma("z", chain, 1.0, dims=("t", "author")),
-                              dims=("t", "author")))  # fmt: skip
-
-
-def test_data_where_the_matrix_is_zero_are_impossible() -> None:
-    with pytest.raises(pg.DataError, match=r"doc 0, term 2 has probability 0"):
-        known_exposures().sample({"x": np.ones((4, 3), int)})
-    lonely = csr_array(np.array([[1.0, 0.0], [0.0, 0.0]]))
-    rate = pg.Constant(lonely, dims=("doc", "author")) @ pg.Gamma("g", 1.0, 1.0, dims="author")
-    with pytest.raises(pg.DataError, match=r"doc 1 has probability 0"):
-        pg.Network(pg.Poisson("x", rate, dims="doc")).sample({"x": [1, 1]})
-
-
-def test_a_forged_matrix_is_refused() -> None:
-    text = several_authors().to_json().replace('"indptr": [', '"indptr": [9, ')
-    with pytest.raises(pg.NetworkError, match="sparse constant is not complete"):
-        pg.Network.from_json(text)

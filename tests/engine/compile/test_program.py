@@ -12,8 +12,6 @@ import pgbn as pg
 from pgbn import DataError, Network, Poisson
 from pgbn.engine.compile.program import Pool
 from pgbn.engine.data.reading import check_fits, complete_sizes
-from pgbn.engine.run.sampling import free_dims
-from tests.helpers.refusals import check_refused
 from tests.helpers.small_data import NET
 
 
@@ -97,35 +95,6 @@ def test_values_and_dims() -> None:
     np.testing.assert_allclose(draws["twice"], 2 * draws["base"])
 
 
-def test_the_chain_is_the_same() -> None:
-    plain = sample(["theta"])
-    np.testing.assert_array_equal(
-        sample({"theta": THETA, "rate": PHI @ THETA})["theta"], plain["theta"]
-    )
-
-
-def test_free_dims() -> None:
-    assert free_dims(PHI @ THETA) == ("term", "doc")
-    assert free_dims(THETA.rename(topic="other") * BASE) == ("doc", "other", "term")
-    assert free_dims(pg.Constant(3.0)) == ()
-    assert free_dims(pg.same(BASE, "term", "other")) == ("term", "other")
-
-
-OTHER = pg.Gamma("other", 1.0, 1.0)
-REFUSED = {
-    "number": (lambda: sample({"rate": 3}), ["keep: 'rate'", "expression"]),
-    "another node": (lambda: sample({"rate": OTHER * BASE}), ["'other' is not a latent node"]),
-    "twice": (lambda: sample({"square": BASE * BASE}), ["square", "twice"]),
-    "self": (lambda: sample({"a": pg.Self()}), ["Self", "no value of its own"]),
-}
-
-
-@pytest.mark.parametrize("name", REFUSED)
-def test_refused(name: str) -> None:
-    build, words = REFUSED[name]
-    check_refused(build, (pg.PgbnError,), words)
-
-
 # ---- the sizes of all dims: given, from data, from constants; and memory -------------------------
 
 
@@ -148,26 +117,6 @@ def test_the_size_of_a_renamed_dim_is_that_of_the_node() -> None:
     network = Network(Poisson("x", theta.rename(k="z") * pgbn.Gamma("w", 1, 1, dims="d"),
                               dims=("d", "z")))  # fmt: skip
     assert complete_sizes(network, {"d": 2, "k": 5}, {}) == {"d": 2, "k": 5, "z": 5}
-
-
-@pytest.mark.parametrize(
-    ("sizes", "shapes", "words"),
-    [
-        ({"docs": 2}, {}, r"no node has a dim 'docs'\. Did you mean 'doc'\?"),
-        ({"doc": 2}, {}, r"the sizes of some dims are not known; give sizes=.'term': "),
-        ({"doc": 2}, {"x": (3, 4)}, "x: dim 'doc' has size 3 here, but 2 elsewhere"),
-        ({}, {"x": (3,)}, r"x: an array of shape \(3,\), but its dims are \('doc', 'term'\)"),
-    ],
-)
-def test_sizes_that_do_not_agree(sizes: Any, shapes: Any, words: str) -> None:
-    with pytest.raises(DataError, match=words):
-        complete_sizes(NET, sizes, shapes)
-
-
-def test_a_constant_of_another_size() -> None:
-    network = Network(Poisson("x", pgbn.Constant([1, 2], dims="d"), dims="d"))
-    with pytest.raises(DataError, match="x: constant has size 2 along 'd', but 'd' has size 4"):
-        complete_sizes(network, {}, {"x": (4,)})
 
 
 def test_what_does_not_fit_into_memory_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import pytest
 
 import pgbn
 from tests.helpers.normal_networks import belief, features, log_linear
@@ -33,11 +32,3 @@ def test_new_rows_of_a_belief_network_alone_and_together() -> None:
     alone = net.infer({"x": rows["x"][1:2]}, given=draws, rows="doc", burn_in=5, draws=9)
     for name in ("g", "h", "theta"):
         assert np.array_equal(whole[name][1], alone[name][0])
-
-
-def test_known_arrays_of_old_rows_say_what_to_do() -> None:
-    net = log_linear()
-    with pytest.raises(pgbn.NetworkError, match="build the network with that of the new ones"):
-        net.infer(data_of(net), given={"w": np.zeros((2, 2))}, rows="doc")
-    with pytest.raises(pgbn.DataError, match="a is drawn by a kernel"):
-        net.sample(data_of(net), burn_in=1, draws=1).log_likelihood("x", by="row")

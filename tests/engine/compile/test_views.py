@@ -9,11 +9,9 @@ import numpy as np
 import pytest
 
 import pgbn as pg
-from pgbn.engine.compile.products import Labelled
 from pgbn.engine.compile.program import View
 from pgbn.network.terms import Lookup
-from pgbn.testing import check_conjugacy, geweke
-from tests.helpers.categories import authors
+from pgbn.testing import geweke
 from tests.helpers.language import carried, with_edge
 from tests.helpers.own_edges import Carried, Moving
 
@@ -24,18 +22,6 @@ X = np.array([[3, 0], [1, 2], [4, 1]])
 def moving(of: Any) -> Any:
     along = "time" if isinstance(of, pg.nodes.expression.Rename) else "day"
     return Moving(of, along=along, size=3, weights=(0.5, 0.3))
-
-
-def test_a_wrong_split_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every count to the day itself."""
-    monkeypatch.setattr(Carried, "split", lambda self, stream, count, of: {"of": count})
-    assert geweke(with_edge(carried), DAYS, replicates=3_000, sweeps=5).worst > 6
-
-
-def test_a_wrong_exposure_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Carried, "expose", lambda self, slot, exposure, shape: exposure)
-    assert check_conjugacy(with_edge(carried), DAYS).failures
-    assert geweke(with_edge(carried), DAYS, replicates=3_000, sweeps=5).worst > 6
 
 
 def test_it_has_the_value_and_the_density_of_what_it_stands_for() -> None:
@@ -87,33 +73,6 @@ def test_what_an_edge_returns_is_checked(wrong: str, monkeypatch: pytest.MonkeyP
         net.chain({"x": X}).sweep(2)
 
 
-def test_what_an_edge_cannot_take_is_said() -> None:
-    one = {"axis": 1, "weights": (1.0, 0.5)}
-    other = pg.Gamma("other", 1.0, 1.0, dims=("day", "place"))
-    with pytest.raises(pg.NetworkError, match="takes nodes, arrays and sums of these"):
-        small(Carried(EVENT * other, **one))
-    with pytest.raises(pg.NetworkError, match="multiply the edge by it instead"):
-        small(Carried(pg.Gamma("g", 1.0, 1.0), **one))
-    with pytest.raises(pg.NetworkError, match="no node stands in of"):
-        small(Carried(pg.Constant(np.ones((3, 2)), dims=("day", "place")), **one))
-    with pytest.raises(pg.NetworkError, match="stands twice in one product"):
-        small(Carried(EVENT, **one) * EVENT)
-    group = pg.Categories("g", dims="day", of="month", values=[0, 0, 1])
-    monthly = pg.Gamma("m", 1.0, 1.0, dims=("month", "place"))
-    with pytest.raises(pg.NetworkError, match="cannot be indexed"):
-        small(Carried(monthly, **one)[group])
-    shape = pg.Shift(pg.Self(), along="day") + Carried(EVENT, **one)
-    with pytest.raises(pg.NetworkError, match="stands next to a Shift"):
-        small(pg.Gamma("t", shape, 1.0, dims=("day", "place")))
-    p = pg.Beta("p", 2.0, 2.0, dims=("day", "place"))
-    with pytest.raises(pg.MissingRuleError, match="must stand alone"):
-        pg.Network(pg.Poisson("x", pg.Bernoulli("b", Carried(p, **one), dims=("day", "place")),
-                              dims=("day", "place")))  # fmt: skip
-    with pytest.raises(pg.NetworkError, match=r"defines evaluate but not split, expose"):
-        type("Half", (pg.extend.Edge,), {"__annotations__": {"of": pg.extend.Slot}, "__module__": __name__,
-                                  "tag": "tests.half", "evaluate": lambda self, of: of})  # fmt: skip
-
-
 def by_place(edge: Any) -> pg.Network:
     """Places whose days feel the days before; the level is all that places share."""
     event = pg.Gamma("event", 1.5, pg.Gamma("c", 4, 3), dims=("place", "day"))
@@ -136,19 +95,6 @@ def test_new_rows_along_dims_that_the_edge_calls_independent() -> None:
     among = by_place(carried).infer({"x": NEW}, draws=10, **asked)
     np.testing.assert_array_equal(alone["event"][0], among["event"][1])
     np.testing.assert_array_equal(among["event"][0], among["event"][2])
-
-
-def test_new_rows_that_feel_each_other_are_refused() -> None:
-    net = by_place(carried)
-    with pytest.raises(pg.NetworkError, match=r"evaluated for all rows together.*independent_dims"):
-        net.infer({"x": NEW.T}, given=SHARED, rows="day")
-    known = pg.Constant(np.ones((3, 2)), dims=("day", "place"))
-    both = small(Carried(EVENT + known, axis=1, weights=(1.0, 0.5)))
-    with pytest.raises(pg.NetworkError, match="a constant array along 'place'"):
-        both.infer({"x": X}, given={}, rows="place")
-    renamed = Carried(EVENT.rename(place="here"), axis=1, weights=(1.0, 0.5)).rename(here="place")
-    with pytest.raises(pg.NetworkError, match="event has 'place' as 'here'"):
-        small(renamed).infer({"x": X}, given={}, rows="place")
 
 
 def test_an_operand_that_is_a_sum() -> None:
@@ -188,16 +134,3 @@ def test_replicates_may_have_categories_of_their_own() -> None:
     assert np.array_equal(view.take(shared), shared[0][own])
     each = np.random.default_rng(0).random((2, 3, 5))
     assert np.array_equal(view.take(each), np.stack([each[0][own[0]], each[1][own[1]]]))
-
-
-def test_an_exposure_that_is_not_added_up_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each author with documents hears as if of one: the mistake of a mean for a sum."""
-    right = View.received
-
-    def wrong(self: View, labelled: Labelled) -> Labelled:
-        found, times = right(self, labelled), np.bincount(self.place[0], minlength=3)
-        scale = 1.0 / np.maximum(times, 1)
-        return Labelled(lambda: (found.get().T * scale[:, None]).T, found.dims, found.replicates)
-
-    monkeypatch.setattr(View, "received", wrong)
-    assert geweke(authors(), replicates=3000, sweeps=6).worst > 6

@@ -11,61 +11,11 @@ import pytest
 import scipy.sparse as sp
 
 import pgbn as pg
-from pgbn import DataError, Gamma, Network, NetworkError, Poisson, zoo
+from pgbn import DataError, Gamma, Network, Poisson
 from pgbn.engine.data.reading import document_arrays, read_array
 from pgbn.storage.archive import encode_documents
 from pgbn.storage.sparse import read_rows
-from tests.helpers.refusals import check_refused
-from tests.helpers.small_data import BINARY, NET, REAL, X, run, same
-
-Cases = dict[str, tuple[Callable[[], Any], list[str]]]
-
-REFUSED: Cases = {
-    "NaN": (lambda: run(X * np.nan), ["x:", "NaN", "masked_array", "imputed"]),
-    "infinite": (lambda: run(X + np.inf), ["x:", "infinite", "masked_array"]),
-    "negative": (lambda: run(X - 1), ["x:", "negative", "-1", "0, 1, 2"]),
-    "not integer": (lambda: run(X + 0.5), ["x:", "non-integer", "1.5", "PoissonGamma"]),
-    "1-d": (lambda: run(X[0]), ["x:", "(4,)", "2 dims", "doc × term"]),
-    "3-d": (lambda: run(X[None]), ["x:", "(1, 3, 4)", "2 dims", "doc × term"]),
-    "objects": (lambda: run(X.astype(object)), ["x:", "dtype object", "give numbers"]),
-    "strings": (lambda: run(X.astype(str)), ["x:", "dtype <U", "give numbers"]),
-    "a string": (lambda: run("abc"), ["x:", "dtype <U3", "give numbers"]),
-    "complex": (lambda: run(X * 1j), ["x:", "complex128", "give numbers"]),
-    "ragged": (lambda: run([[1, 2], [3]]), ["x:", "unequal length", "doc × term"]),
-    "empty": (lambda: run(np.zeros((0, 3))), ["x:", "(0, 3)", "'doc' is empty"]),
-    "no terms": (lambda: run(np.zeros((3, 0))), ["x:", "'term' is empty"]),
-    "empty list": (lambda: run([]), ["x:", "(0,)", "doc × term"]),
-    "huge": (lambda: run(X * 2**31), ["x:", "6.4", "below 2^31", "rescale"]),
-    "huge unsigned": (lambda: run(np.array([[2**63]], np.uint64)), ["x:", "below 2^31"]),
-    "not binary": (lambda: run(X, BINARY), ["x:", "the value 2", "0 and 1", "data > 0"]),
-    "negative reals": (lambda: run(X - 1.5, REAL), ["x:", "negative", "-1.5", "reals ≥ 0"]),
-    "sparse negative": (lambda: run(sp.csr_array(X - 1)), ["x:", "negative", "-1"]),
-    "sparse NaN": (lambda: run(sp.csr_array(X * np.nan)), ["x:", "NaN"]),
-    "sparse complex": (lambda: run(sp.csr_array(X * 1j)), ["x:", "complex128", "integers"]),
-    "sparse 1-d": (lambda: run(sp.coo_array(X[0])), ["x:", "(4,)", "doc × term"]),
-    "masked strings": (
-        lambda: run(np.ma.masked_array(X.astype(str), X == 0)),
-        ["x:", "dtype <U", "give numbers"],
-    ),
-    "negative beside a mask": (
-        lambda: run(np.ma.masked_array(X - 1, X == 1)),
-        ["x:", "negative", "-1"],
-    ),
-    "masked multinomial": (
-        lambda: run(np.ma.masked_array(X, X == 0), zoo.lda(2)),
-        ["x:", "masked", "Multinomial", "pgbn.Poisson"],
-    ),
-    "missing name": (lambda: NET.chain({}), ["no values", "'x'"]),
-    "unknown name": (lambda: NET.chain({"x": X, "xx": X}), ["'xx'", "not an observed", "'x'"]),
-    "number as a name": (lambda: NET.chain({"x": X, 3: X}), ["3 is not an observed node"]),
-    "no dict": (lambda: NET.chain(X), ["dict", "{'x': X}", "ndarray"]),
-}
-
-
-@pytest.mark.parametrize("name", REFUSED)
-def test_refused(name: str) -> None:
-    build, words = REFUSED[name]
-    check_refused(build, (DataError, NetworkError), words)
+from tests.helpers.small_data import BINARY, NET, X, run, same
 
 
 @pytest.mark.parametrize("form", ["csr", "csc", "coo", "lil", "dok", "bsr", "dia"])

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -13,10 +11,7 @@ import pytest
 import scipy.sparse as sp
 
 import pgbn
-from pgbn import DataError, Gamma, Mix, Network, Poisson
-from pgbn.engine.compile import products
-from pgbn.testing import geweke
-from tests.helpers.refusals import check_refused
+from pgbn import Gamma, Mix, Network, Poisson
 
 MODES = ("a", "b", "c", "d")
 SIZES = {"a": 2, "b": 3, "c": 2, "d": 2, "k": 2}
@@ -79,54 +74,3 @@ def test_coordinates_of_a_matrix_are_a_matrix() -> None:
     assert chain._program.cells["x"].dense()[0].tolist() == [[0, 0, 1], [0, 0, 3]]
     dok = sp.dok_array(np.eye(2))  # a mapping, and no coordinates
     assert Network(x).chain({"x": dok}, threads=1)._program.cells["x"].dense().sum() == 2
-
-
-def test_an_exposure_of_one_mode_too_few_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Sums over the other modes, of which the last is left out."""
-    right = products.Products._in_order
-
-    def wrong(self: products.Products, parts: Any, summed: Any) -> Any:
-        found = right(self, parts, summed)
-        if len(summed) < 3:
-            return found
-        return replace(found, get=lambda: found.get() / self.sizes[summed[-1]])
-
-    monkeypatch.setattr(products, "SMALL", 0)
-    monkeypatch.setattr(products.Products, "_in_order", wrong)
-    assert geweke(NET, replicates=1000, sweeps=5).worst > 6
-
-
-REFUSED: dict[str, tuple[Callable[[], Any], list[str]]] = {
-    "names": (
-        lambda: NET.chain({"y": np.array([["ann", 1]], object)}),
-        ["dtype object", "the numbers of the cells, {'"],
-    ),
-    "a dim": (
-        lambda: NET.chain({"y": {"a": [0], "b": [0], "c": [0]}}),
-        ["y: coordinates of a, b, c", "'d': […], 'values': […]"],
-    ),
-    "lengths": (
-        lambda: NET.chain({"y": COO | {"values": [1]}}),
-        ["different lengths", "for every cell"],
-    ),
-    "too large": (
-        lambda: NET.chain({"y": COO | {"a": COO["a"] + 5}}),
-        ["along 'a', whose size is 2", "from 0 to 1"],
-    ),
-    "labels": (lambda: NET.chain({"y": COO | {"a": -COO["a"] - 1}}), ["along 'a'"]),
-    "so large that it would wrap": (
-        lambda: NET.chain({"y": COO | {"a": np.full(COO["a"].shape, 2**64 - 1, np.uint64)}}),
-        ["along 'a'", "integers from 0 on"],
-    ),
-    "negative": (lambda: NET.chain({"y": COO | {"values": -COO["values"]}}), ["negative"]),
-    "rows": (
-        lambda: NET.chain({"y": COO})._program.cells["y"].indptr,
-        ["a × b × c × d", "coordinates", "not supported here"],
-    ),
-}
-
-
-@pytest.mark.parametrize("case", REFUSED)
-def test_what_is_refused(case: str) -> None:
-    build, words = REFUSED[case]
-    check_refused(build, DataError, words)

@@ -11,13 +11,10 @@ import pytest
 import xarray as xr
 
 import pgbn as pg
-from pgbn import Categories, DataError, Dirichlet, Gamma, Network, Poisson
-from pgbn.engine.data.reading import given_arrays, read_coords, read_stack
-from pgbn.evaluation import HeldOut
-from tests.helpers.refusals import check_refused
+from pgbn import Categories, Dirichlet, Gamma, Network, Poisson
+from pgbn.engine.data.reading import read_coords, read_stack
 
 NET = pg.zoo.pfa(2)
-TWO = pg.zoo.multimodal([2], {"x": "poisson", "y": "poisson"})
 COUNTS = np.array([[1, 0, 2], [0, 3, 1]])
 FRAME = pd.DataFrame(
     COUNTS, index=pd.to_datetime(["2020-01-01", "2020-01-02"]), columns=list("abc")
@@ -51,63 +48,9 @@ def test_draws_have_them() -> None:
     assert draws.coords["topic1"] == ["u", "v"]
 
 
-def _sample(**options):
-    return NET.sample({"x": COUNTS}, burn_in=1, draws=1, progress=False, **options)
-
-
-REFUSED = {
-    "no dict": (lambda: _sample(coords=["a"]), ["coords=['a']", "dict"]),
-    "dim": (lambda: _sample(coords={"word": list("abc")}), ["no node has a dim 'word'"]),
-    "text": (lambda: _sample(coords={"term": "abc"}), ["'term'", "list of labels"]),
-    "number": (lambda: _sample(coords={"term": 3}), ["'term'", "list of labels"]),
-    "known size": (lambda: _sample(coords={"topic1": ["a"]}), ["1 labels along 'topic1'", "2"]),
-    "data size": (lambda: _sample(coords={"term": ["a"]}), ["1 labels along 'term'", "3"]),
-    "contradiction": (
-        lambda: read_coords(
-            TWO,
-            {
-                "x": pd.DataFrame(COUNTS, index=["a", "b"]),
-                "y": pd.DataFrame(COUNTS, index=["b", "a"]),
-            },
-        ),
-        ["y: the labels along 'doc'", "'b' where the others have 'a'"],
-    ),
-}
-
-
-@pytest.mark.parametrize("name", REFUSED)
-def test_refused(name: str, monkeypatch) -> None:
-    monkeypatch.setattr(pg.Chain, "sweep", lambda *_: pytest.fail("a sweep was run"))
-    build, words = REFUSED[name]
-    check_refused(build, (pg.DataError,), words)
-
-
 PHI = pd.DataFrame([[0.5, 0.25, 0.25], [0.2, 0.2, 0.6]], columns=list("abc"))
-TURNED = FRAME[list("cba")]
 KEPT = pg.Draws({"phi1": PHI.to_numpy()[None, None]}, {"phi1": ("chain", "draw", "topic1", "term")},
                 coords={"term": list("abc"), "doc": ["old", "older"]}, network=NET)  # fmt: skip
-OTHER_ORDER = {
-    "given, a frame": lambda: NET.sample({"x": TURNED}, given={"phi1": PHI}, progress=False),
-    "given, draws": lambda: NET.sample({"x": TURNED}, given=KEPT, progress=False),
-    "given, a chain": lambda: NET.chain({"x": TURNED}, given=KEPT),
-    "init": lambda: NET.chain({"x": TURNED}, start={"phi1": PHI}),
-    "new rows": lambda: NET.infer({"x": TURNED}, given={"phi1": PHI, "r": np.ones(2)}),
-    "generate": lambda: NET.generate(given={"phi1": PHI, "x": TURNED}),
-    "appended": lambda: NET.chain({"x": FRAME}).append({"x": TURNED}),
-    "appended twice": lambda: (
-        NET.chain({"x": FRAME}).append({"x": FRAME}, sweeps=1).append({"x": TURNED})
-    ),
-    "held out": lambda: HeldOut(TURNED, NET["x"]).add_chain(NET.chain({"x": FRAME})),
-    "held out, draws": lambda: HeldOut(TURNED, NET["x"]).add_draws(
-        NET.sample({"x": FRAME}, burn_in=0, draws=1, progress=False)
-    ),
-}
-
-
-@pytest.mark.parametrize("name", OTHER_ORDER)
-def test_values_whose_columns_are_in_another_order(name: str) -> None:
-    """They went by position: topics of other words, without a word."""
-    check_refused(OTHER_ORDER[name], pg.DataError, ["labels", "'term'", "order"])
 
 
 def test_values_with_the_labels_of_the_data() -> None:
@@ -117,14 +60,6 @@ def test_values_with_the_labels_of_the_data() -> None:
     np.testing.assert_array_equal(by_name, by_place)
     r = pd.DataFrame(np.ones((3, 2)), index=["draw 1", "draw 2", "draw 3"])
     assert NET.infer({"x": FRAME}, given={"phi1": PHI, "r": r}, burn_in=3, draws=3)
-
-
-def test_numbers_of_categories_in_another_order() -> None:
-    """A series that was sorted otherwise than the counts gave documents to other authors."""
-    net, who = pg.zoo.author_topic(2), pd.Series([0, 1], FRAME.index)
-    net.chain({"x": FRAME, "author": who})
-    check_refused(lambda: net.chain({"x": FRAME, "author": who[::-1]}), pg.DataError,
-                  ["author", "labels along 'doc'", "one order"])  # fmt: skip
 
 
 # ---- numbers of categories among the data ----
@@ -182,38 +117,9 @@ def test_an_expression_with_categories_can_be_kept() -> None:
     assert np.array_equal(draws["own"], draws["theta"][:, :, G])
 
 
-def _with(**data: Any) -> Any:
-    return AUTHORS.sample({"x": X} | data, **QUICK)
-
-
-NO_NUMBERS: dict[str, tuple[Any, list[str]]] = {
-    "none": (_with, ["author", "with the data", "with_indexes(author="]),
-    "too few": (lambda: _with(author=[0]), ["1 numbers along 'doc'", "size 5"]),
-    "too large": (
-        lambda: AUTHORS.with_sizes(writer=2).sample(DATA, **QUICK),
-        ["has the number 2", "'writer' has size 2", "from 0 to 1"],
-    ),
-    "none of new rows": (
-        lambda: AUTHORS.infer({"x": X}, _with(author=G)),
-        ["'author'", "new rows", "each doc"],
-    ),
-    "too few of new rows": (
-        lambda: AUTHORS.infer({"x": X, "author": [0, 1]}, _with(author=G)),
-        ["2 numbers along 'doc'", "5 rows"],
-    ),
-}
-
-
-@pytest.mark.parametrize("case", NO_NUMBERS)
-def test_numbers_that_are_refused(case: str) -> None:
-    build, words = NO_NUMBERS[case]
-    check_refused(build, DataError, words)
-
-
 # ---- values that a user gives: single ones and draws, by position and by name ----
 
 TOPICS = pg.Dirichlet("phi", 0.5, over="term", dims="topic")
-WORDS = pg.Poisson("x", 1.0, dims="term")
 VALUE = np.array([[0.25, 0.75], [0.5, 0.5], [1.0, 0.0]])
 
 
@@ -224,35 +130,3 @@ def test_dims_go_by_name():
     stack, lead = read_stack(TOPICS, array)
     assert lead == (1, 2)
     assert np.array_equal(stack[1], VALUE[::-1])
-
-
-@pytest.mark.parametrize(
-    ("node", "value", "words"),
-    [
-        (TOPICS, VALUE[0], r"shape \(2,\)"),
-        (TOPICS, np.ones((1, 1, 1, 3, 2)), "draw, or chain and draw"),
-        (TOPICS, np.ones((0, 3, 2)), r"shape \(0, 3, 2\)"),
-        (TOPICS, [[np.inf, 1.0]], "the value inf"),
-        (TOPICS, VALUE * 2, "sums to 2"),
-        (WORDS, [0.5, 1.0], "'x' has"),
-        (WORDS, [[1], [1, 2]], "unequal"),
-    ],
-)
-def test_values_that_are_refused(node, value, words):
-    with pytest.raises(DataError, match=words):
-        read_stack(node, value)
-
-
-def test_chains_and_new_rows_are_no_draws():
-    """They have values, and were taken for draws, to end in an error of Python."""
-    net, counts = pg.zoo.pfa(2), np.ones((2, 3), int)
-    chain = net.chain({"x": counts})
-    rows = net.infer({"x": counts}, given=chain.values, burn_in=1, draws=1)
-    for given in (chain, rows):
-        with pytest.raises(
-            DataError, match=rf"given is a {type(given).__name__}.*\.(values|items)"
-        ):
-            net.infer({"x": counts}, given=given)
-    assert given_arrays(None) == {}
-    with pytest.raises(DataError, match="given=5: give a dict"):
-        given_arrays(5)

@@ -53,42 +53,6 @@ def test_imputed_cells_have_their_predictive_distribution() -> None:
     assert cell.var() == pytest.approx(variance, rel=0.06)
 
 
-def fixed_rate() -> pgbn.Network:
-    return pgbn.Network(
-        pgbn.Poisson("x", pgbn.Gamma("a", 1, 1), dims=("doc", "term")),
-        pgbn.Poisson("y", 1.0, dims=("doc", "term")),
-    )
-
-
-@pytest.mark.parametrize(
-    ("network", "data", "name", "words"),
-    [
-        (pgbn.zoo.pfa(3), {"x": X}, "x", "no missing cells"),
-        (pgbn.zoo.pfa(3), {"x": masked()}, "theta1", "'theta1' is not an observed node"),
-        (pgbn.zoo.pfa(3), {"x": masked()}, "y", "'y' is not an observed node. Known: x"),
-        (
-            pgbn.zoo.pfa(3, link="bernoulli"),
-            {"x": np.ma.masked_array(X > 0, mask=HIDDEN)},
-            "x",
-            "x' is a BernoulliPoisson.* latent counts behind the data.*generate",
-        ),
-        (fixed_rate(), {"x": X, "y": masked()}, "y", "parameters of 'y' are numbers"),
-    ],
-)
-def test_what_is_not_imputed_says_why(network, data, name, words) -> None:
-    chain = network.chain(data).sweep()
-    with pytest.raises(pgbn.DataError, match=f"^imputed: .*{words}"):
-        chain.imputed(name)
-    if name in network.observed:
-        with pytest.raises(pgbn.DataError, match=f"^keep: .*{words}"):
-            network.sample(data, burn_in=1, draws=1, keep=[name], progress=False)
-
-
-def test_nothing_is_imputed_before_the_first_sweep() -> None:
-    with pytest.raises(pgbn.DataError, match=r"call chain\.sweep\(\) first"):
-        pgbn.zoo.pfa(3).chain({"x": masked()}).imputed("x")
-
-
 N = 12_000
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -296,23 +295,6 @@ def test_it_draws_the_posterior() -> None:
     network = belief_network(2)
     result = geweke(network, {"doc": 3, "term": 3}, 4_000, 6, 1, "plain")
     assert result.worst < 4, result
-
-
-def test_a_wrong_kernel_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Plain, "scores", lambda self: np.ones((self.rows, self.topics)))
-    result = geweke(belief_network(2), {"doc": 3, "term": 3}, 4_000, 6, 1, "plain")
-    assert result.worst > 6
-
-
-def test_the_same_bits_on_any_threads_and_after_saving(tmp_path: Path) -> None:
-    network = pgbn.zoo.pgbn([4, 3])
-    whole = network.chain({"x": COUNTS}, sampler="plain", threads=1).sweep(6)
-    half = network.chain({"x": COUNTS}, sampler="plain", threads=3).sweep(3)
-    pgbn.save(half, tmp_path)
-    other = pgbn.load(tmp_path).sweep(3)
-    assert other.sampler == "plain"
-    for name, value in whole.values.items():
-        assert np.array_equal(other.values[name], value), name
 
 
 def test_a_training_takes_it() -> None:

@@ -13,12 +13,9 @@ import scipy.sparse as sp
 
 from pgbn import (
     Bernoulli,
-    Categories,
     Chain,
-    DataError,
     Gamma,
     Network,
-    NetworkError,
     Poisson,
     distinct,
     zoo,
@@ -152,23 +149,3 @@ def test_no_array_of_all_pairs_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 # ---- edges between entries: lists of both ends, and self loops, which are refused ----------------
-
-
-def pairs(source: list[int], target: list[int]) -> Network:
-    phi = Gamma("phi", 1, 1, dims="vertex")
-    ends = [
-        Categories(name, dims="edge", of="vertex", values=values)
-        for name, values in (("source", source), ("target", target))
-    ]
-    return Network(Poisson("x", phi[ends[0]] * phi[ends[1]], dims="edge"))
-
-
-def test_a_self_loop_is_refused_by_name() -> None:
-    with pytest.raises(DataError, match=r"source and target both name 1 at 1: a self loop.*phi"):
-        pairs([0, 1, 2], [1, 1, 0]).chain({"x": [1, 0, 2]})
-
-
-def test_one_array_for_both_ends_is_refused() -> None:
-    phi, ends = Gamma("phi", 1, 1, dims="vertex"), Categories("ends", dims="edge", of="vertex")
-    with pytest.raises(NetworkError, match=r"'phi' stands twice.*phi\[source\] \* phi\[target\]"):
-        Network(Poisson("x", phi[ends] * phi[ends], dims="edge"))

@@ -41,16 +41,6 @@ def test_shares_have_the_means_of_the_composed_rules(name: str) -> None:
     assert alike(name)
 
 
-def test_scores_of_another_document_are_seen(monkeypatch: pytest.MonkeyPatch) -> None:
-    right = module.split_all_cells
-
-    def wrong(key, cells, loadings, theta, *rest):  # type: ignore[no-untyped-def]
-        right(key, cells, loadings, np.roll(theta, 1, axis=0), *rest)
-
-    monkeypatch.setattr(module, "split_all_cells", wrong)
-    assert not alike("theta")
-
-
 def test_it_serves_sums_over_topics_only() -> None:
     network = looked_up_pairs()
     chain = Chain._of_data(network, {"x": network.generate(seed=1)["x"]}, threads=1)

@@ -9,21 +9,12 @@ import pytest
 from scipy.stats import poisson
 
 import pgbn as pg
-from pgbn.engine.compile.program import View
-from pgbn.engine.steps import time
-from pgbn.engine.steps.time import sample_states
 from pgbn.samplers import vectorised
-from pgbn.testing import geweke
 from tests.helpers.language import (
-    EARLIER_SIZES,
-    LAG_SIZES,
-    changing_topics,
     changing_weights,
     earlier_in_a_rate,
-    earlier_in_a_shape,
     season,
 )
-from tests.helpers.state_networks import STATES, states_of
 
 
 @pytest.mark.parametrize(
@@ -63,33 +54,7 @@ def test_rules_of_a_chain_are_checked(count: Any, exposure: Any, message: str) -
 # ---- chains of Dirichlets, and several Shifts in one slot: their law, and what is ref ------------
 
 
-def test_weights_that_differ_between_terms_are_refused() -> None:
-    w = pg.Constant(np.array([1.0, 2.0, 3.0]), dims="term")
-    lag = pg.Shift(w * pg.Self(), along="time", initial=1.0)
-    with pytest.raises(pg.MissingRuleError, match="weights the entries of the row before"):
-        changing_topics(pg.Dirichlet("phi", lag, over="term", dims=("time", "topic")))
-
-
 # ---- lags above 1, several lags in one slot, and earlier rows of other nodes beside a ------------
-
-
-def test_counts_at_a_wrong_lag_are_seen() -> None:
-    """Tables that go to the row before, where the row before that should hear of them."""
-
-    def broken(chain: pg.Chain) -> None:
-        at = [turn.step.name for turn in chain._turns].index("counts(theta)")
-        turn = chain._turns[at]
-
-        def run(key: int) -> None:
-            turn.run(key)
-            passed = chain._program.counts["theta", "self"]
-            passed[1:] = passed[:-1].copy()
-            passed[0] = 0
-
-        chain._turns[at] = type(turn)(turn.step, turn.base, run)
-
-    result = geweke(season(), LAG_SIZES, 2000, 8, seed=2, broken=broken)
-    assert result.worst > 6, result
 
 
 def test_json_knows_the_lag_and_old_files_are_as_they_were() -> None:
@@ -113,22 +78,6 @@ def test_the_future_goes_on_from_the_last_rows() -> None:
     np.testing.assert_allclose(short[0, 0], [[1, 1], [1, 2], [1, 1]], rtol=1e-2)
 
 
-@pytest.mark.parametrize("lag", [0, -1, 1.5, "2", True])
-def test_what_is_no_lag(lag: object) -> None:
-    with pytest.raises(pg.NetworkError, match="lag"):
-        pg.Shift(pg.Self(), along="time", initial=1.0, lag=lag)
-
-
-def test_hidden_states_have_one_lag() -> None:
-    move = pg.Dirichlet("move", 1.0, over="state", dims="previous")
-    chain = pg.Shift(move @ pg.Self(state="previous"), along="time",
-                     initial=pg.Dirichlet("first", 1.0, over="state"), lag=2)  # fmt: skip
-    z = pg.Categorical("z", chain, over="state", dims="time")
-    rate = pg.Gamma("rate", 2.0, 1.0, dims="state")
-    with pytest.raises(pg.MissingRuleError, match=r"2 rows before.*pairs of states"):
-        pg.Network(pg.Poisson("x", z @ rate, dims="time"), sizes={"state": 2, "previous": 2})
-
-
 def test_a_lag_beyond_the_data() -> None:
     """All rows are first rows then."""
     chain = season(9).chain({"x": np.ones((3, 3), int)}, seed=0).sweep(2)
@@ -136,19 +85,6 @@ def test_a_lag_beyond_the_data() -> None:
 
 
 # ---- earlier rows of other nodes, and chains of rates --------------------------------------------
-
-
-def sizes_of(net: pg.Network) -> dict[str, int]:
-    return {dim: size for dim, size in EARLIER_SIZES.items() if dim in net.dims}
-
-
-def test_counts_that_go_to_the_row_itself_are_seen(monkeypatch: pytest.MonkeyPatch) -> None:
-    def itself(self: View, received: Any) -> Any:
-        return np.ascontiguousarray(received.transpose(self._back))
-
-    monkeypatch.setattr(View, "counts", itself)
-    net = earlier_in_a_shape()
-    assert geweke(net, sizes_of(net), replicates=3_000, sweeps=5).worst > 6
 
 
 def test_the_rate_is_that_of_the_rows_before() -> None:
@@ -162,21 +98,6 @@ def test_the_rate_is_that_of_the_rows_before() -> None:
     assert chain.log_likelihood() == pytest.approx(wanted)
 
 
-def test_what_cannot_be_shifted_is_said() -> None:
-    constant = pg.Gamma("g", 1.0, 1.0)
-    with pytest.raises(pg.NetworkError, match="without dim 'time'"):
-        pg.Network(pg.Poisson("x", pg.Shift(constant, along="time"), dims="time"))
-    z = pg.Gamma("z", 1.0, 1.0, dims="time")
-    late = pg.Gamma("t", 1.0, pg.Shift(z, along="time"), dims="time")
-    with pytest.raises(pg.NetworkError, match="can be 0, and a rate must be positive"):
-        pg.Network(pg.Poisson("x", late, dims="time"))
-    with pytest.raises(pg.NetworkError, match="stands twice in one product"):
-        pg.Network(pg.Poisson("x", z * pg.Shift(z, along="time", initial=1.0), dims="time"))
-    rate = pg.Shift(3.0 * pg.Self(), along="time", initial=1.0)
-    with pytest.raises(pg.MissingRuleError, match=r"given the row before and the row after.*node"):
-        pg.Network(pg.Poisson("x", pg.Gamma("t", 2.0, rate, dims="time"), dims="time"))
-
-
 def test_data_that_no_row_explains_are_refused() -> None:
     z = pg.Gamma("z", 1.0, 1.0, dims="time")
     net = pg.Network(pg.Poisson("x", pg.Shift(z, along="time"), dims="time"))
@@ -186,17 +107,6 @@ def test_data_that_no_row_explains_are_refused() -> None:
 
 
 # ---- hidden states --------------------------------------------------------------------------------
-
-
-def test_sampling_forward_fails(monkeypatch) -> None:  # type: ignore[no-untyped-def]
-    """States drawn from the filter, one by one, are not the chain given all data."""
-
-    def alone(filtered, moves, uniforms):  # type: ignore[no-untyped-def]
-        return sample_states(filtered, np.ones_like(moves), uniforms)
-
-    monkeypatch.setattr(time, "sample_states", alone)
-    net = STATES["several"]()
-    assert geweke(net, states_of(net), 4000, 8).worst > 4
 
 
 def test_given_states_tell_their_transitions() -> None:
