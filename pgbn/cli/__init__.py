@@ -14,20 +14,20 @@ from typer.main import get_command
 
 from pgbn.cli import pages, sampling, train, use
 from pgbn.cli.console import guarded, output
-from pgbn.cli.options import in_groups
+from pgbn.cli.options import GroupedCommand, in_groups
 from pgbn.versions import __version__
 
 __all__ = ["app", "run_command"]
 
 app = typer.Typer(
-    add_completion=False,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
     help="Deep Bayesian models of counts: topics of topics, from texts or count matrices.\n\n"
     "Start with: pgbn demo\n\n"
-    "Anywhere on the line: --json prints results as JSON, --debug shows tracebacks. Exit codes: 0 "
-    "done, 1 failed, 2 wrong usage or options; stopped by Ctrl-C 130, SIGTERM 143, SIGHUP 129 "
+    "Every command takes --json, which prints results as JSON, and --debug, which shows the "
+    "traceback of an error.\n\n"
+    "Exit codes: 0 done, 1 failed, 2 wrong usage; stopped by Ctrl-C 130, SIGTERM 143, SIGHUP 129 "
     "(pgbn resume continues).",
 )
 
@@ -48,9 +48,9 @@ _COMMANDS: dict[str, Callable[..., None]] = {
     "warm": train.warm_command,
 }
 for _name, _command in _COMMANDS.items():
-    app.command(_name)(in_groups(_command))
+    app.command(_name, cls=GroupedCommand)(in_groups(_command))
 _corpus = typer.Typer(rich_markup_mode=None, help="Corpora in folders, larger than memory.")
-_corpus.command("build")(in_groups(use.build_command))
+_corpus.command("build", cls=GroupedCommand)(in_groups(use.build_command))
 app.add_typer(_corpus, name="corpus")
 
 

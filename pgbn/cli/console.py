@@ -12,6 +12,7 @@ import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, TextIO
 
@@ -39,11 +40,7 @@ class Output:
     def result(self, document: Any, text: Callable[[], None]) -> None:
         """Print a result in the requested form."""
         if self.json:
-            shown = json.dumps(document, ensure_ascii=False, default=_plain)
-            if "NaN" in shown or "Infinity" in shown:  # perhaps not JSON
-                document = json.loads(shown, parse_constant=_unknown)
-                shown = json.dumps(document, ensure_ascii=False)
-            print(printable(shown))
+            print(printable(as_json(document)))
         else:
             text()
 
@@ -68,6 +65,15 @@ class Output:
 
 
 output = Output()
+
+
+def as_json(document: Any) -> str:
+    """A document as JSON; numbers that are not finite are null."""
+    shown = json.dumps(document, ensure_ascii=False, default=_plain)
+    if "NaN" in shown or "Infinity" in shown:  # perhaps not JSON
+        document = json.loads(shown, parse_constant=_unknown)
+        shown = json.dumps(document, ensure_ascii=False)
+    return shown
 
 
 def _plain(value: Any) -> Any:
@@ -202,19 +208,103 @@ def _show_warning(
         output.note(f"pgbn: note: {message}")
 
 
-def check_target(to: Path | None, *endings: str) -> None:
-    """Reject a file that cannot be written, or a name with another ending, before the work that
-    fills it."""
+# ---- results --------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a command gives: a JSON ``document``, the ``rows`` of a CSV file below ``columns``, and
+    the ``arrays`` of a .npz file, of which a .npy file has the first. ``what`` names the rows;
+    ``facts`` are printed when a file was written, with ``said`` in words."""
+
+    document: Any
+    columns: Sequence[str]
+    rows: Sequence[Sequence[Any]]
+    what: str = "rows"
+    arrays: Mapping[str, NDArray[Any]] = field(default_factory=dict)
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    said: str = ""
+
+
+def give(result: Result, to: Path | None, text: Callable[[], None] | None = None) -> None:
+    """Print a result, as ``text`` or as CSV, or write it to a file in the format of its suffix."""
     if to is None:
+        output.result(result.document, text or (lambda: _print_csv(result)))
         return
-    if endings and to.suffix not in endings:
-        *others, last = endings
-        names = f"{', '.join(others)} or {last}" if others else last
-        raise typer.BadParameter(f"--output {to}: the name must end in {names}")
-    if to.is_dir():
-        raise DataError(f"{to}: could not be written (it is a folder); name a file")
-    if not to.parent.is_dir():
-        raise DataError(f"{to}: could not be written (no folder {to.parent}); make it first")
+    with cannot_write(to), new_file(to) as file:
+        if to.suffix == ".npy":
+            np.save(file, next(iter(result.arrays.values())))
+        elif to.suffix == ".npz":
+            write_npz(file, result.arrays)
+        else:
+            with _as_text(file) as out:
+                if to.suffix == ".json":
+                    out.write(f"{as_json(result.document)}\n")
+                else:
+                    _write_csv(out, result.columns, result.rows)
+    facts = {"output": str(to), **(result.facts or {result.what: len(result.rows)})}
+    said = result.said or f"{len(result.rows)} {result.what}"
+    output.result(facts, lambda: output.say(f"{to}: {said}"))
+
+
+@contextmanager
+def _as_text(file: Any) -> Iterator[TextIO]:
+    text = io.TextIOWrapper(file, "utf-8", "backslashreplace", newline="")
+    yield text
+    text.detach()
+
+
+def _write_csv(file: Any, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+    writer = csv.writer(file, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows(
+        [f"{cell:.6g}" if isinstance(cell, float) else cell for cell in row] for row in rows
+    )
+
+
+def _print_csv(result: Result) -> None:
+    """Names are unchanged for a file or a program, and without control characters for a
+    terminal."""
+    columns, rows = result.columns, result.rows
+    if sys.stdout.isatty():
+        columns = [printable(name, one_line=True) for name in columns]
+        rows = [[printable(row[0], one_line=True), *row[1:]] for row in rows]
+    _write_csv(sys.stdout, columns, rows)
+
+
+def output_file(what: str, *endings: str) -> Any:
+    """The option ``-o`` for a file with one of these endings. It is checked before any work."""
+
+    def check(to: Path | None) -> Path | None:
+        if to is None:
+            return None
+        if to.is_dir():
+            raise DataError(f"{to}: could not be written (it is a folder); name a file")
+        if to.suffix.lower() not in endings:
+            raise typer.BadParameter(
+                f"--output {to}: the name must end in {in_words(endings, 'or')}"
+            )
+        if not to.parent.is_dir():
+            raise DataError(f"{to}: could not be written (no folder {to.parent}); make it first")
+        return to
+
+    formats = in_words(endings, "or")
+    return typer.Option(
+        "--output", "-o", callback=check, metavar="FILE", show_default=False,
+        help=f"{what}: a {formats} file. By default it is printed.",
+    )  # fmt: skip
+
+
+def in_words(items: Sequence[str], joint: str) -> str:
+    """A list in words: "a, b or c"."""
+    *others, last = items
+    return f"{', '.join(others)} {joint} {last}" if others else last
+
+
+TableFile = Annotated[Path | None, output_file("The file for the result", ".csv", ".json")]
+ArrayFile = Annotated[
+    Path | None, output_file("The file for the result", ".csv", ".json", ".npy", ".npz")
+]
 
 
 @contextmanager
@@ -224,85 +314,3 @@ def cannot_write(to: Path) -> Iterator[None]:
         yield
     except OSError as error:
         raise DataError(f"{to}: could not be written ({error.strerror or error})") from error
-
-
-def write_rows(file: Any, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-    """Rows as CSV, below the names of their columns."""
-    writer = csv.writer(file, lineterminator="\n")
-    writer.writerow(columns)
-    writer.writerows(rows)
-
-
-def save_rows(to: Path, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-    """Rows as a CSV file, complete or not at all."""
-    with new_file(to) as file:
-        text = io.TextIOWrapper(file, "utf-8", "backslashreplace", newline="")
-        write_rows(text, columns, rows)
-        text.detach()
-
-
-def named_rows(labels: Sequence[str], values: NDArray[Any]) -> Iterable[Sequence[str]]:
-    """The rows of an array as texts, each after its label."""
-    for name, row in zip(labels, values, strict=True):
-        yield [name, *(f"{value:.6g}" for value in row)]
-
-
-def give_table(
-    to: Path | None,
-    head: str,
-    labels: Sequence[str],
-    columns: Sequence[str],
-    values: NDArray[Any],
-    arrays: Mapping[str, NDArray[Any]],
-    keys: tuple[str, str],
-    facts: Mapping[str, Any],
-    said: str,
-) -> None:
-    """Output a table with a line for each row: on the standard output (as JSON, ``keys`` are those
-    of a row), as a .csv file, or its ``arrays`` as a .npy or .npz file. After writing a file, the
-    command prints ``facts`` as JSON, or the text ``said``."""
-    if to is None:
-        name, row = keys
-        rows = [{name: n, row: each} for n, each in zip(labels, values, strict=True)]
-        output.result({"columns": columns, "rows": rows},
-                      lambda: print_table(values, columns, labels, head))  # fmt: skip
-        return
-    with cannot_write(to):
-        if to.suffix == ".csv":
-            save_rows(to, [head, *columns], named_rows(labels, values))
-        else:
-            with new_file(to) as file:
-                if to.suffix == ".npy":  # the first of them
-                    np.save(file, next(iter(arrays.values())))
-                else:
-                    write_npz(file, arrays)
-    output.result({"output": str(to), **facts}, lambda: output.say(f"{to}: {said}"))
-
-
-def _csv_file(to: Path | None) -> Path | None:
-    check_target(to, ".csv")
-    return to
-
-
-CsvFile = Annotated[Path | None, typer.Option(
-    "--output", "-o", callback=_csv_file, help="A .csv file for the result.")]  # fmt: skip
-
-
-def save_result(to: Path, columns: Sequence[str], rows: Sequence[Sequence[Any]], what: str) -> None:
-    """Write the rows of a result as a CSV file, and print a line about it; ``what`` names them."""
-    with cannot_write(to):
-        save_rows(to, columns, rows)
-    facts = {"output": str(to), what: len(rows)}
-    output.result(facts, lambda: output.say(f"{to}: {len(rows)} {what}"))
-
-
-def print_table(
-    values: NDArray[Any], columns: Sequence[str], labels: Sequence[str], head: str
-) -> None:
-    """Print the table on the standard output. Names are unchanged for a file or a program, and
-    without control characters for a terminal."""
-    if sys.stdout.isatty():
-        columns, labels = (
-            [printable(name, one_line=True) for name in names] for names in (columns, labels)
-        )
-    write_rows(sys.stdout, [head, *columns], named_rows(labels, values))

@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from pgbn.cli.options import Reading
 from pgbn.engine.run.draws import Draws
 from pgbn.errors import DataError, PgbnError, StorageError, notify
-from pgbn.evaluation.topic_words import Topic
+from pgbn.evaluation.topic_words import Topic, topic_name
 from pgbn.network.network import Network
 from pgbn.storage.archive import LARGEST_MANIFEST, MANIFEST
 from pgbn.storage.corpus import Corpus
@@ -84,7 +84,8 @@ def read_network(path: Path) -> Network:
 def topic_row(topic: Topic) -> dict[str, Any]:
     """A topic as JSON."""
     label = {"label": topic.label} if topic.label else {}
-    return {"layer": topic.layer, "topic": topic.index, **label, "weight": topic.weight,
+    return {"topic": topic_name(topic.layer, topic.index), "layer": topic.layer, **label,
+            "weight": topic.weight,
             "terms": dict(zip(topic.terms, topic.probabilities, strict=True))}  # fmt: skip
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Annotated, Any, get_type_hints
 
 import typer
+from typer.core import TyperCommand
 
 from pgbn.checks import MOST_THREADS, check_seed
 from pgbn.cli.console import wrong_usage
@@ -118,6 +119,7 @@ def _stop_words(text: str) -> str | list[str] | None:
 INPUT, TERMS, SAMPLING, REPORT, RUNNING = (
     "Reading documents", "Choosing terms", "Sampling", "Kept for the report", "Running"
 )  # fmt: skip
+PANELS = ("Arguments", "Options", SAMPLING, INPUT, TERMS, REPORT, RUNNING)
 _FORMATS = ("folder", *sorted(set(FORMATS.values())))
 Folder = Annotated[Path, typer.Argument(
     help="The folder of a saved model.", metavar="MODEL", show_default=False)]  # fmt: skip
@@ -234,6 +236,35 @@ class Counting:
                 raise DataError(f"--{option}: only for texts, but {data} holds counts; omit it")
 
 
+# They may stand anywhere on the line; `pgbn.cli.run_command` reads them.
+_EVERYWHERE = {
+    "json": typer.Option(False, "--json", rich_help_panel=RUNNING, help="Print results as JSON."),
+    "debug": typer.Option(
+        False, "--debug", rich_help_panel=RUNNING, help="Show the traceback of an error."
+    ),
+}
+
+
+class GroupedCommand(TyperCommand):
+    """A command whose help lists its options in panels."""
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        for title, records in self.panels(ctx).items():
+            with formatter.section(title):
+                formatter.write_dl(records)
+
+    def panels(self, ctx: Any) -> dict[str, list[tuple[str, str]]]:
+        """The arguments, the options without a panel, and the panels in the order of `PANELS`."""
+        found: dict[str, list[tuple[str, str]]] = {title: [] for title in PANELS}
+        for option in self.get_params(ctx):
+            record = option.get_help_record(ctx)
+            if record is not None:
+                usual = "Arguments" if option.param_type_name == "argument" else "Options"
+                place = RUNNING if option.name == "help" else None
+                found[place or getattr(option, "rich_help_panel", None) or usual].append(record)
+        return {title: records for title, records in found.items() if records}
+
+
 def in_groups(command: Callable[..., None]) -> Callable[..., None]:
     """Expand the groups of options of a command into single options, as typer needs them."""
     groups: dict[str, Any] = {}
@@ -255,12 +286,18 @@ def in_groups(command: Callable[..., None]) -> Callable[..., None]:
 
     @wraps(command)
     def run(**given: Any) -> None:
+        for name in _EVERYWHERE:
+            given.pop(name)
         made = {
             name: group(**{field.name: given.pop(field.name) for field in fields(group)})
             for name, group in groups.items()
         }
         command(**given, **made)
 
+    parameters += [
+        Parameter(name, Parameter.KEYWORD_ONLY, annotation=bool, default=option)
+        for name, option in _EVERYWHERE.items()
+    ]
     run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     vars(run)["__signature__"] = Signature(parameters)
     return run

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pgbn.cli.console import check_target, output
+from pgbn.cli.console import output, output_file
 from pgbn.cli.options import Reading, one_of
 from pgbn.errors import DataError, PgbnError, notify
 
@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from pgbn.storage.folders import Saved
 
 
+_SUFFIXES = {".txt": "text", ".md": "markdown", ".tex": "latex", ".html": "html"}
+
+
 def _formats() -> Iterable[str]:
     from pgbn.explain.render import FORMATS
 
@@ -26,45 +29,54 @@ def _formats() -> Iterable[str]:
 
 
 def explain_command(
-    model: Annotated[Path, typer.Argument(help="A saved model, or a network in a JSON file.",
-                                          show_default=False)],
-    format: Annotated[str, typer.Option(callback=one_of(table=_formats),
-                                        help="text, markdown, latex or html.")] = "text",
+    model: Annotated[Path, typer.Argument(
+        metavar="MODEL", help="A saved model, or a network in a JSON file.", show_default=False)],
+    format: Annotated[str | None, typer.Option(
+        callback=one_of(table=_formats), metavar="FORMAT", show_default=False,
+        help="text, markdown, latex or html. By default the suffix of the file shows it, and text "
+        "is printed.")] = None,
+    to: Annotated[Path | None, output_file("The file for the derivation", *_SUFFIXES)] = None,
 ) -> None:  # fmt: skip
-    """Print the model and the derivation of its sampler.
+    """Write the model and the derivation of its sampler.
 
-    Example:
+    Examples:
 
-      pgbn explain model --format latex > derivation.tex
+      pgbn explain model
+
+      pgbn explain model -o derivation.tex
     """
     from pgbn.cli.models import read_network
+    from pgbn.storage.atomic_files import save_text
 
     network = read_network(model)
-    text = network.explain(format)
-    output.result({"format": format, "text": text}, lambda: output.say(text))
+    form = format or _SUFFIXES.get("" if to is None else to.suffix.lower(), "text")
+    text = network.explain(form)
+    if to is None:
+        return output.result({"format": form, "text": text}, lambda: output.say(text))
+    save_text(to, text, "derivation")
+    output.result({"output": str(to), "format": form}, lambda: output.say(to))
 
 
 def report_command(
     models: Annotated[list[Path], typer.Argument(
-        help="The folder of a saved model or run; several, if they are models that are chains "
-        "with different seeds.",
-        show_default=False)],
-    to: Annotated[Path, typer.Option("--output", "-o", help="The HTML file.")] = Path(
-        "report.html"
-    ),
-    title: Annotated[str | None, typer.Option(help="The title of the page.")] = None,
-    held_out: Annotated[Path | None, typer.Option(help="Other documents: the page shows how well "
-                                                  "each number of layers predicts them.")] = None,
+        help="The folder of a model or run. Give several to compare chains with different seeds.",
+        metavar="MODEL...", show_default=False)],
+    to: Annotated[Path, output_file("The page", ".html", ".htm")] = Path("report.html"),
+    title: Annotated[str | None, typer.Option(
+        metavar="TEXT", help="The title of the page.", show_default=False)] = None,
+    held_out: Annotated[Path | None, typer.Option(
+        metavar="DATA", show_default=False, help="Other documents: the page shows how well each "
+        "number of layers predicts them.")] = None,
     *,
     reading: Reading,
 ) -> None:  # fmt: skip
     """Write an HTML page about a model or a run.
 
-    The page contains everything that it needs. Texts, dates and classes of the documents are shown
-    if pgbn fit kept them (--keep-texts, --date-column, --class-column).
+    The page needs no other file. It shows texts, dates and classes of the documents if pgbn fit
+    kept them (--keep-texts, --date-column, --class-column).
 
-    For several chains (the same data and options, other seeds) it shows the topics of the first,
-    and R-hat and the effective sample size of all.
+    Several chains have the same data and options, and other seeds. The page shows the topics of
+    the first, and R-hat and the effective sample size of all.
 
     Examples:
 
@@ -83,10 +95,6 @@ def report_command(
     from pgbn.storage.folders import open_saved
     from pgbn.training.trained import is_belief
 
-    check_target(to)
-    if to.suffix.lower() not in (".html", ".htm", ""):
-        raise typer.BadParameter(f"--output {to}: the name must end in .html; pgbn topics and "
-                                 "pgbn info write .csv files")  # fmt: skip
     saved = [open_saved(model) for model in models]
     topics = all(is_belief(each.object) for each in saved)
     if held_out is None and reading != Reading():

@@ -12,8 +12,8 @@ import scipy.sparse as sp
 import typer
 from numpy.typing import NDArray
 
-from pgbn.cli.console import check_target, give_table, interruptible, output, wrong_usage
-from pgbn.cli.options import Minutes, Seed, Threads, one_of
+from pgbn.cli.console import Result, give, interruptible, output, output_file, wrong_usage
+from pgbn.cli.options import RUNNING, SAMPLING, Minutes, Seed, Threads, one_of
 from pgbn.errors import DataError, StorageError, did_you_mean, notify
 from pgbn.storage.archive import is_archive, read_manifest
 from pgbn.storage.tables import Numbers, read_numbers
@@ -145,9 +145,9 @@ def in_run_order(
 
 SPREAD = "partial"  # the sampler of counts whose rows can be spread
 Spread = Annotated[str | None, typer.Option(
-    "--ray", metavar="N|ADDRESS", show_default=False, help="Work on documents with N processes of "
-    "Ray, or with all cores of the cluster at an address (auto: the one this machine is in); of "
-    "counts, the first layer is then drawn by 'partial'.")]  # fmt: skip
+    "--ray", metavar="N|ADDRESS", show_default=False, rich_help_panel=RUNNING,
+    help="Use N processes of Ray, or all cores of the cluster at an address (auto: the one of this "
+    "machine). Counts are then sampled by 'partial'.")]  # fmt: skip
 
 
 def spread_over(ray: str | None, threads: int | None) -> Ray | None:
@@ -164,8 +164,8 @@ def spread_over(ray: str | None, threads: int | None) -> Ray | None:
 # ---- the commands -------------------------------------------------------------------------------
 
 Files = Annotated[list[str], typer.Argument(
-    help="Numbers in a .csv, .tsv, .npy, .npz, .mtx or .svmlight file; NAME=FILE for each observed "
-    "node if there are several.", show_default=False)]  # fmt: skip
+    metavar="[NODE=]FILE...", show_default=False, help="Numbers in a .csv, .tsv, .npy, .npz, .mtx "
+    "or .svmlight file. Give NODE=FILE for each observed node if there are several.")]  # fmt: skip
 
 
 def _samplers() -> Iterable[str]:
@@ -175,23 +175,34 @@ def _samplers() -> Iterable[str]:
 
 
 def sample_command(
-    network: Annotated[Path, typer.Argument(help="A network in a JSON file, or in a folder.",
-                                            show_default=False)],
+    network: Annotated[Path, typer.Argument(
+        metavar="NETWORK", help="A network in a JSON file, or in a folder.", show_default=False)],
     data: Files,
-    to: Annotated[Path, typer.Option("--output", "-o", help="The folder for the run.",
-                                     show_default=False)],
+    to: Annotated[Path, typer.Option(
+        "--output", "-o", metavar="FOLDER", help="The folder for the run.", show_default=False)],
     *,
-    burn_in: Annotated[int, typer.Option(min=0, help="Sweeps before draws are kept.")] = 1000,
-    draws: Annotated[int, typer.Option(min=1, help="Draws that each chain keeps.")] = 500,
-    thin: Annotated[int, typer.Option(min=1, help="Sweeps for each of them.")] = 1,
-    chains: Annotated[int, typer.Option(min=1, help="Chains.")] = 1,
-    parallel: Annotated[int, typer.Option(min=1, help="Chains side by side.")] = 1,
+    burn_in: Annotated[int, typer.Option(
+        min=0, metavar="N", rich_help_panel=SAMPLING, help="Sweeps before draws are kept.",
+    )] = 1000,
+    draws: Annotated[int, typer.Option(
+        min=1, metavar="N", rich_help_panel=SAMPLING, help="Draws that each chain keeps.")] = 500,
+    thin: Annotated[int, typer.Option(
+        min=1, metavar="N", rich_help_panel=SAMPLING, help="Keep every Nth sweep.")] = 1,
+    chains: Annotated[int, typer.Option(
+        min=1, metavar="N", rich_help_panel=SAMPLING, help="The number of chains.")] = 1,
+    parallel: Annotated[int, typer.Option(
+        min=1, metavar="N", rich_help_panel=RUNNING, help="Chains that run at the same time.",
+    )] = 1,
     keep: Annotated[str | None, typer.Option(
+        metavar="NODE[,NODE…]", rich_help_panel=SAMPLING, show_default=False,
         help="The nodes whose draws are kept (phi,theta); by default all latent ones.")] = None,
-    sampler: Annotated[str, typer.Option(callback=one_of(table=_samplers), help="How the counts of "
-                                        "the first layer are drawn, see Network.chain.")] = "auto",
+    sampler: Annotated[str, typer.Option(
+        callback=one_of(table=_samplers), metavar="NAME", rich_help_panel=SAMPLING,
+        help="How the counts of the first layer are drawn, see Network.chain.")] = "auto",
     coords: Annotated[list[str] | None, typer.Option(
-        help="DIM=FILE: names along a dim, a line each; once for each dim.")] = None,
+        metavar="DIM=FILE", show_default=False,
+        help="A file with the names along a dim, one on each line. May be given several times.",
+    )] = None,
     seed: Seed = 0,
     threads: Threads = None,
     ray: Spread = None,
@@ -199,8 +210,8 @@ def sample_command(
 ) -> None:  # fmt: skip
     """Sample from the posterior of any network.
 
-    Checkpoints are written regularly; Ctrl-C and SIGTERM stop and save, and pgbn resume continues.
-    The JSON file is the text of net.to_json() in Python.
+    Checkpoints are written regularly. Ctrl-C and SIGTERM save and stop; pgbn resume continues. The
+    JSON file has the text of net.to_json().
 
     Examples:
 
@@ -247,29 +258,36 @@ def show_run(folder: Path, draws: Draws) -> None:
 
 
 def infer_command(
-    run: Annotated[Path, typer.Argument(help="The folder of a run.", show_default=False)],
+    run: Annotated[Path, typer.Argument(
+        metavar="RUN", help="The folder of a run.", show_default=False)],
     data: Files,
     *,
-    to: Annotated[Path | None, typer.Option("--output", "-o", help="A .csv or .npz file; CSV on "
-                                            "standard output by default.")] = None,
-    nodes: Annotated[str | None, typer.Option(help="The nodes to write (theta,c); by default all "
-                                              "of the rows.")] = None,
-    rows: Annotated[str | None, typer.Option(help="The dim of the new rows; by default the first "
-                                             "one of the data.")] = None,
-    chain: Annotated[str, typer.Option(help="Whose draws are given: the number of a chain, from 0, "
-                                       "or all.")] = "0",
-    burn_in: Annotated[int, typer.Option(min=0, help="Sweeps before draws are taken.")] = 200,
-    draws: Annotated[int, typer.Option(min=1, help="DrawCount for each row, at least; one or more "
-                                         "given each draw of the run.")] = 200,
+    to: Annotated[Path | None, output_file(
+        "The file for the result", ".csv", ".json", ".npz")] = None,
+    nodes: Annotated[str | None, typer.Option(
+        metavar="NODE[,NODE…]", show_default=False,
+        help="Nodes to report, e.g. theta,c; by default all nodes of the rows.")] = None,
+    rows: Annotated[str | None, typer.Option(
+        metavar="DIM", show_default=False,
+        help="The dim of the new rows; by default the first one of the data.")] = None,
+    chain: Annotated[str, typer.Option(
+        metavar="N|all", rich_help_panel=SAMPLING,
+        help="The chain whose draws are used, from 0, or all.")] = "0",
+    burn_in: Annotated[int, typer.Option(
+        min=0, metavar="N", rich_help_panel=SAMPLING, help="Sweeps before draws are taken.",
+    )] = 200,
+    draws: Annotated[int, typer.Option(
+        min=1, metavar="N", rich_help_panel=SAMPLING,
+        help="Draws for each row, at least; each draw of the run gives one or more.")] = 200,
     seed: Seed = 0,
     threads: Threads = None,
 ) -> None:  # fmt: skip
-    """Infer the nodes of new rows of any network.
+    """Infer the latent variables of new rows.
 
-    Means and standard deviations are written. The nodes without the rows, such as topics, are fixed
-    at the draws of the run, one after another. In another chain the same topic has another number,
-    so the draws of one chain are used by default. Some observed nodes may be missing for the new
-    rows; numbers of categories (author=FILE) are required.
+    Means and standard deviations are written. Nodes that the rows share, such as topics, are fixed
+    at the draws of the run, one after another. The draws of one chain are used by default, since a
+    topic has another number in another chain. Data of some observed nodes may be missing; numbers
+    of categories (author=FILE) are required.
 
     Example:
 
@@ -278,7 +296,6 @@ def infer_command(
     from pgbn.cli.models import open_draws
     from pgbn.engine.rows.independent import along_rows, row_network
 
-    check_target(to, ".csv", ".npz")
     found, network = open_draws(run)
     plate = (*network[network.observed[0]].axes, "")[0] if rows is None else rows
     if plate not in network.dims:
@@ -301,11 +318,15 @@ def infer_command(
     labels = data_labels(local, read).get(plate) or [str(row) for row in range(len(table))]
     arrays = {name: result[name] for name in result}
     arrays |= {f"{name}_sd": result.sd[name] for name in result}
-    give_table(
-        to, plate, labels, columns, table, {**arrays, f"{plate}_names": np.array(labels)},
-        ("name", "values"), {"rows": len(labels), "nodes": list(result)},
-        f"{len(labels)} rows of {', '.join(result)}",
-    )  # fmt: skip
+    every = list(zip(labels, table.tolist(), strict=True))
+    give(Result(
+        {"columns": columns, "rows": [{"name": name, "values": row} for name, row in every]},
+        (plate, *columns),
+        [(name, *row) for name, row in every],
+        arrays={**arrays, f"{plate}_names": np.array(labels)},
+        facts={"rows": len(labels), "nodes": list(result)},
+        said=f"{len(labels)} rows of {', '.join(result)}",
+    ), to)  # fmt: skip
 
 
 def _given(run: Path, draws: Draws, needed: Iterable[str], chain: str) -> dict[str, NDArray[Any]]:

@@ -15,6 +15,7 @@ from pgbn.checks import DEPTH, MOST_LAYERS, WIDTHS
 from pgbn.cli.console import as_options, interruptible, output, wrong_usage
 from pgbn.cli.options import (
     REPORT,
+    SAMPLING,
     Counting,
     Data,
     Folder,
@@ -89,25 +90,32 @@ def describe(corpus: Corpus) -> None:
 
 
 def announce(settings: Settings) -> None:
-    """The length of the training, the purpose of a longer one, and its time."""
+    """The length of the training, and what a longer one is for."""
     sweeps = sum(settings.burn_in) + sum(settings.sweeps)
     burn_in, more = _LONG
+    if min(settings.burn_in) >= burn_in:
+        return output.note(f"{sweeps:,} sweeps")
     times = round((burn_in + more) * len(settings.burn_in) / max(sweeps, 1))
     longer = f" (about {times} times as long)" if times > 1 else ""
-    advice = "" if min(settings.burn_in) >= burn_in else (
-        f", enough to explore; for results to rely on, --burn-in {burn_in} --sweeps {more}"
-        f"{longer}; compare several seeds")  # fmt: skip
-    output.note(f"sweeps: {sweeps}{advice}")
+    output.note(
+        f"{sweeps:,} sweeps: fine for exploring. To publish, use --burn-in {burn_in} --sweeps "
+        f"{more}{longer}, and compare several seeds"
+    )
 
 
 def hierarchy(network: TrainedNetwork, vocabulary: Sequence[str] | None) -> list[str]:
-    """A table of contents: every topic of the top layer with its largest topics below, and so on. A
-    topic k stands under the topic l that holds most of it, argmax_l weight_l φ_lk."""
+    """A table of contents: every topic of the top layer with its largest topics below, and so on.
+
+    A topic k stands under the topic l that has most of it, argmax_l weight_l φ_lk. Its share there
+    is the part of the share of l that flows into k, share_l φ_lk. If the topic k also belongs to
+    others, its share in all is given too.
+    """
     found = [network.topics(layer, 6, vocabulary) for layer in range(1, network.depth + 1)]
     lines = []
 
-    def add(layer: int, topic: Topic, above: int) -> None:
-        lines.append(f"{'    ' * above}{topic.weight:6.1%}  {' '.join(topic.terms)}")
+    def add(layer: int, topic: Topic, share: float, above: int) -> None:
+        whole = "" if f"{share:.1%}" == f"{topic.weight:.1%}" else f"  ({topic.weight:.1%} in all)"
+        lines.append(f"{'    ' * above}{share:6.1%}  {' '.join(topic.terms)}{whole}")
         if layer > 1:
             upper, phi = found[layer - 1], network.phi[layer - 1]
             index = np.array([each.index for each in upper])
@@ -115,10 +123,10 @@ def hierarchy(network: TrainedNetwork, vocabulary: Sequence[str] | None) -> list
             under = index[mass.argmax(axis=0)]
             own = [each for each in found[layer - 2] if under[each.index] == topic.index]
             for each in own[: _CHILDREN - above]:
-                add(layer - 1, each, above + 1)
+                add(layer - 1, each, share * float(phi[topic.index, each.index]), above + 1)
 
     for theme in found[-1]:
-        add(network.depth, theme, 0)
+        add(network.depth, theme, theme.weight, 0)
     return lines
 
 
@@ -242,19 +250,21 @@ DEMO = "pgbn demo"
 BUDGETS = ",".join(map(str, WIDTHS))
 MergeDuplicates = Annotated[bool, typer.Option(
     "--merge-duplicates/--keep-duplicates", help="Merge topics of upper layers that share six of "
-    "their ten terms, if --max-width has a number for each layer.")]  # fmt: skip
+    "their ten terms. Only if --max-width has a number for each layer.")]  # fmt: skip
+Target = Annotated[Path, typer.Option(
+    "--output", "-o", metavar="FOLDER", help="The folder for the model.")]  # fmt: skip
 
 
 def demo_command(
-    to: Annotated[Path, typer.Option("--output", "-o", help="The folder for the model.")]
-    = Path("pgbn-demo"),
+    to: Target = Path("pgbn-demo"),
     max_width: Width = BUDGETS,
-    sweeps: Annotated[int, typer.Option(min=8, help="Sweeps of the first layer, at least 8; the "
-                                        "others get half.")] = 500,
+    sweeps: Annotated[int, typer.Option(
+        min=8, metavar="N", rich_help_panel=SAMPLING,
+        help="Sweeps of the first layer, at least 8; the others get half.")] = 500,
     seed: Seed = 0,
     threads: Threads = None,
 ) -> None:  # fmt: skip
-    """Fit three layers to the docstrings of numpy and scipy.
+    """Fit topics to the docstrings of numpy and scipy.
 
     It needs no download, and takes less than two minutes.
 
@@ -297,7 +307,9 @@ def demo_command(
     found = {layer: model.network.topics(layer, 8, model.vocabulary) for layer in layers}
 
     def text() -> None:
-        output.say("\nWhat is in the docstrings: themes, their topics, and the topics of these\n")
+        output.say("\nWhat is in the docstrings: themes, their topics, and the topics of these.")
+        output.say("A percentage is the share of all words. Under a theme, it is the share that")
+        output.say("comes from this theme; '3% in all' means that others contain the topic too.\n")
         for line in hierarchy(model.network, model.vocabulary):
             output.say(line)
         output.say(f"\nwidths {'-'.join(map(str, model.network.widths))}, {seconds:.0f} s")
@@ -313,22 +325,28 @@ def demo_command(
 
 def fit_command(
     data: Data,
-    to: Annotated[Path, typer.Option("--output", "-o", help="The folder for the model.")]
-    = Path("model"),
+    to: Target = Path("model"),
     *,
     max_width: Width = BUDGETS,
     depth: Annotated[int | None, typer.Option(
-        min=1, max=MOST_LAYERS, help="Layers, at most; by default as many as --max-width has "
-        "numbers, or 3 for one number.", show_default=False)] = None,
-    burn_in: Annotated[str, typer.Option(help="Sweeps before pruning; one number, or one for "
-                                         "each layer (300,200,100).")] = "300",
-    sweeps: Annotated[str, typer.Option(help="Sweeps after pruning, likewise.")] = "200",
-    eta: Annotated[str, typer.Option(help="Dirichlet parameter of the topics, likewise.")] = "0.05",
-    link: Annotated[str, typer.Option(help="poisson (counts), bernoulli (0/1) or gamma "
-                                      "(non-negative reals).")] = "poisson",
+        min=1, max=MOST_LAYERS, metavar="N", show_default=False, help="Layers, at most. By default "
+        "as many as --max-width has numbers, or 3 for one number.")] = None,
+    burn_in: Annotated[str, typer.Option(
+        metavar="N[,N…]", rich_help_panel=SAMPLING,
+        help="Sweeps before unused topics are removed, for all layers or for each.")] = "300",
+    sweeps: Annotated[str, typer.Option(
+        metavar="N[,N…]", rich_help_panel=SAMPLING,
+        help="Sweeps after unused topics are removed, for all layers or for each.")] = "200",
+    eta: Annotated[str, typer.Option(
+        metavar="X[,X…]", help="The Dirichlet parameter of the topics, for all layers or for each.",
+    )] = "0.05",
+    link: Annotated[str, typer.Option(
+        metavar="LINK", help="poisson (counts), bernoulli (0/1) or gamma (non-negative reals).",
+    )] = "poisson",
     merge_duplicates: MergeDuplicates = True,
-    keep_draws: Annotated[int, typer.Option(min=0, help="Draws of the topics that are kept, over "
-                                            "which transform and perplexity average.")] = 0,
+    keep_draws: Annotated[int, typer.Option(
+        min=0, metavar="N", rich_help_panel=SAMPLING, help="Draws of the topics to keep. transform "
+        "and perplexity average over them.")] = 0,
     seed: Seed = 0,
     threads: Threads = None,
     ray: Spread = None,
@@ -336,11 +354,12 @@ def fit_command(
     counting: Counting,
     kept: KeptColumns,
     minutes: Minutes = 5.0,
-    overwrite: Annotated[bool, typer.Option(help="Replace a model that is there.")] = False,
+    overwrite: Annotated[bool, typer.Option(
+        "--overwrite", help="Replace a model that is there.")] = False,
 ) -> None:  # fmt: skip
-    """Fit a belief network to texts or counts, layer by layer.
+    """Fit topics, and topics of topics, to texts or counts.
 
-    Checkpoints are written regularly; Ctrl-C and SIGTERM stop and save, and pgbn resume continues.
+    Checkpoints are written regularly. Ctrl-C and SIGTERM save and stop; pgbn resume continues.
 
     Examples:
 
@@ -415,10 +434,10 @@ def resume_command(
     ray: Spread = None,
     minutes: Minutes = 5.0,
 ) -> None:
-    """Continue a training or a run that was stopped.
+    """Resume an interrupted fit or sample.
 
-    It starts at the last checkpoint, and the chain is bit-identical to one without the stop. If the
-    training is finished, the command says so.
+    It continues from the last checkpoint. The result is bit-identical to one without the stop. If
+    the work is finished, the command says so.
 
     Example:
 

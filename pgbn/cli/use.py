@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 import warnings
 from collections.abc import Mapping, Sequence
@@ -17,16 +18,18 @@ import typer
 
 from pgbn.checks import term_names
 from pgbn.cli.console import (
-    CsvFile,
+    ArrayFile,
+    Result,
+    TableFile,
     cannot_write,
-    check_target,
-    give_table,
+    give,
     interruptible,
     output,
-    save_result,
     wrong_usage,
 )
 from pgbn.cli.options import (
+    RUNNING,
+    SAMPLING,
     Counting,
     Data,
     Folder,
@@ -41,6 +44,7 @@ from pgbn.errors import DataError, PgbnWarning, notify, printable
 from pgbn.storage.archive import MANIFEST, is_archive, read_manifest
 from pgbn.storage.atomic_files import locked
 from pgbn.storage.folders import open_saved, read_folder
+from pgbn.storage.read_limits import check_bytes
 
 if TYPE_CHECKING:
     from pgbn.cli.models import Model
@@ -52,8 +56,8 @@ if TYPE_CHECKING:
 _MODELS = ("training", "trained", "grown", "estimator", "transformer")
 
 
-def info_command(model: Folder, to: CsvFile = None) -> None:
-    """Show what a folder contains.
+def info_command(model: Folder, to: TableFile = None) -> None:
+    """Show what a model folder contains.
 
     Example:
 
@@ -98,29 +102,24 @@ def info_command(model: Folder, to: CsvFile = None) -> None:
         for key, value in facts.items()
         if value is not None
     ]
-    if to is not None:
-        return save_result(to, ("fact", "value"), rows, "facts")
-    output.result(facts, lambda: output.table(str(model), ("", ""), rows))
+    result = Result(facts, ("fact", "value"), rows, "facts")
+    give(result, to, lambda: output.table(str(model), ("", ""), rows))
 
 
 def topics_command(
     model: Folder,
-    layer: Annotated[int | None, typer.Option(min=1, help="One layer; by default all.")] = None,
-    top: Annotated[int, typer.Option(min=1, help="Terms of each topic.")] = 10,
-    number: Annotated[
-        int | None, typer.Option("--number", "-n", min=1, help="Show only the heaviest topics.")
-    ] = None,
-    relevance: Annotated[
-        float | None,
-        typer.Option(
-            min=0,
-            max=1,
-            help="1 ranks terms by probability, smaller values prefer terms "
-            "that are rarer elsewhere; by default 1 in layer 1 and 0.3 above.",
-        ),
-    ] = None,
-    to: CsvFile = None,
-) -> None:
+    layer: Annotated[int | None, typer.Option(
+        min=1, metavar="N", help="One layer; by default all.", show_default=False)] = None,
+    top: Annotated[int, typer.Option(min=1, metavar="N", help="Terms of each topic.")] = 10,
+    number: Annotated[int | None, typer.Option(
+        "--number", "-n", min=1, metavar="N", show_default=False,
+        help="Show only the N largest topics of a layer.")] = None,
+    relevance: Annotated[float | None, typer.Option(
+        min=0, max=1, metavar="0…1", show_default=False,
+        help="1 ranks terms by probability; smaller values favour distinctive words. By default "
+        "1 in layer 1, and 0.3 above.")] = None,
+    to: TableFile = None,
+) -> None:  # fmt: skip
     """List the topics of a model by weight.
 
     Example:
@@ -130,25 +129,30 @@ def topics_command(
       pgbn topics model -o topics.csv
     """
     from pgbn.cli.models import open_model, topic_row
+    from pgbn.evaluation.topic_words import topic_name
 
     opened = open_model(model)
     layers = range(opened.network.depth, 0, -1) if layer is None else [layer]
     found = {
         t: opened.network.topics(t, top, opened.vocabulary, relevance)[:number] for t in layers
     }
-
-    if to is not None:
-        lines = [(t.layer, t.index, t.label, f"{t.weight:.6g}", " ".join(t.terms))
-                 for every in found.values() for t in every]  # fmt: skip
-        return save_result(to, ("layer", "topic", "label", "weight", "terms"), lines, "topics")
+    listed = [topic for every in found.values() for topic in every]
+    result = Result(
+        [topic_row(topic) for topic in listed],
+        ("topic", "label", "weight", "terms"),
+        [(topic_name(t.layer, t.index), t.label, t.weight, " ".join(t.terms)) for t in listed],
+        "topics",
+    )
 
     def text() -> None:
         for t, every in found.items():
-            rows = [(each.index, f"{each.weight:.1%}", _terms(each)) for each in every]
+            rows = [
+                (topic_name(t, each.index), f"{each.weight:.1%}", _terms(each)) for each in every
+            ]
             title = f"\nLayer {t}: {opened.network.widths[t - 1]} topics"
             output.table(title, ("topic", "weight", "terms"), rows)
 
-    output.result([topic_row(each) for every in found.values() for each in every], text)
+    give(result, to, text)
 
 
 def _terms(topic: Topic) -> str:
@@ -159,28 +163,28 @@ def transform_command(
     model: Folder,
     data: Data,
     *,
-    to: Annotated[Path | None, typer.Option("--output", "-o", help="A .csv, .npy or .npz file; "
-                                            "CSV on standard output by default.")] = None,
-    layer: Annotated[int | None, typer.Option(min=1, help="The layer whose proportions are "
-                                              "written; by default the first.")] = None,
-    concat: Annotated[bool, typer.Option(help="All layers, next to each other.")] = False,
+    to: ArrayFile = None,
+    layer: Annotated[int | None, typer.Option(
+        min=1, metavar="N", show_default=False,
+        help="The layer whose topic weights are written; by default the first.")] = None,
+    concat: Annotated[bool, typer.Option("--concat", help="All layers, side by side.")] = False,
     sampling: Sampling,
     reading: Reading,
 ) -> None:  # fmt: skip
-    """Write the topic proportions of new documents.
+    """Write the topic weights of new documents.
 
-    The .npy file of a corpus from pgbn corpus build is written block by block. After a stop, the
-    same command continues it.
+    If the data are a corpus from pgbn corpus build, a .npy file is written block by block. After a
+    stop, the same command continues it.
 
     Example:
 
       pgbn transform model new.csv --text-column review -o features.csv
     """
     from pgbn.cli.models import open_model, read_for
+    from pgbn.evaluation.topic_words import topic_name
 
     if concat and layer is not None:
         raise typer.BadParameter(f"--layer {layer} is one layer and --concat all: give one of them")
-    check_target(to, ".csv", ".npy", ".npz")
     opened = open_model(model)
     chosen = None if concat else 1 if layer is None else layer
     if to is not None and to.suffix == ".npy" and is_archive(data):
@@ -188,15 +192,17 @@ def transform_command(
     corpus, X = read_for(opened, data, reading)
     found = _infer(opened.network, X, corpus.names, layers=chosen, units=False, **vars(sampling))
     features = found.features(chosen)
-    names = [
-        f"layer{t}_topic{k}" for t in found.layers for k in range(opened.network.widths[t - 1])
-    ]
-    give_table(
-        to, "document", corpus.names, names, features,
-        {"features": features, "columns": np.array(names), "documents": np.array(corpus.names)},
-        ("document", "features"), dict(zip(("documents", "features"), features.shape, strict=True)),
-        f"{features.shape[0]} × {features.shape[1]}",
-    )  # fmt: skip
+    names = [topic_name(t, k) for t in found.layers for k in range(opened.network.widths[t - 1])]
+    rows = list(zip(corpus.names, features.tolist(), strict=True))
+    give(Result(
+        {"columns": names, "rows": [{"document": name, "features": row} for name, row in rows]},
+        ("document", *names),
+        [(name, *row) for name, row in rows],
+        arrays={"features": features, "columns": np.array(names),
+                "documents": np.array(corpus.names)},
+        facts=dict(zip(("documents", "features"), features.shape, strict=True)),
+        said=f"{features.shape[0]} × {features.shape[1]}",
+    ), to)  # fmt: skip
 
 
 def _infer(network: Any, X: Any, labels: list[str], **settings: Any) -> NewRows:
@@ -209,7 +215,7 @@ def _infer(network: Any, X: Any, labels: list[str], **settings: Any) -> NewRows:
         first = ", ".join(labels[row] for row in found.empty[:5])
         notify(
             f"{found.empty.size} of {len(labels)} documents have no known term: {first}"
-            f"{', …' if found.empty.size > 5 else ''}; their proportions are those of the prior"
+            f"{', …' if found.empty.size > 5 else ''}; their topic weights are those of the prior"
         )
     return found
 
@@ -218,15 +224,17 @@ def perplexity_command(
     model: Folder,
     data: Data,
     *,
-    fraction: Annotated[float, typer.Option(callback=checked_by(lambda value: between(value, 0, 1)),
-                                            help="The part of each document that is seen.")] = 0.5,
-    to: CsvFile = None,
+    fraction: Annotated[float, typer.Option(
+        callback=checked_by(lambda value: between(value, 0, 1)), metavar="0…1",
+        help="The part of each document from which its topics are inferred.")] = 0.5,
+    to: TableFile = None,
     sampling: Sampling,
     reading: Reading,
 ) -> None:  # fmt: skip
     """Show how well a model predicts new documents.
 
-    The model sees a part of the tokens of each; the perplexity of the other tokens is printed.
+    Topics are inferred from a part of each document's tokens. The perplexity of the other tokens
+    is printed.
 
     Example:
 
@@ -240,28 +248,31 @@ def perplexity_command(
     held_out = HeldOut.of_model(opened.network, X, fraction=fraction, **vars(sampling))
     facts = {"perplexity": held_out.perplexity(), "tokens": int(held_out.cells.values.sum()),
              "documents": X.shape[0], "fraction": fraction}  # fmt: skip
-    if to is not None:
-        return save_result(to, tuple(facts), [tuple(facts.values())], "row")
     said = (
         f"{facts['perplexity']:.2f}: the perplexity of {facts['tokens']} held-out tokens of "
-        f"{facts['documents']} documents, given {fraction:.0%} of each; of equally likely terms it "
-        f"would be {opened.network.vocabulary_size}"
+        f"{facts['documents']} documents, given {fraction:.0%} of each; it would be "
+        f"{opened.network.vocabulary_size} if all terms were equally likely"
     )
-    output.result(facts, lambda: output.say(said))
+    result = Result(facts, tuple(facts), [tuple(facts.values())], "row")
+    give(result, to, lambda: output.say(said))
 
 
 def generate_command(
     model: Folder,
-    number: Annotated[int, typer.Option("--number", "-n", min=1, help="Documents.")] = 5,
-    length: Annotated[int | None, typer.Option(min=1, help="Tokens of each; drawn by default.")]
-    = None,
-    c: Annotated[str, typer.Option(callback=one_of("median", "random", "prior"), help="Rates: "
-                                   "median, random (of training documents) or prior.")] = "median",
-    top: Annotated[int, typer.Option(min=1, help="Terms of each that are printed.")] = 20,
+    number: Annotated[int, typer.Option(
+        "--number", "-n", min=1, metavar="N", help="The number of documents.")] = 5,
+    length: Annotated[int | None, typer.Option(
+        min=1, metavar="N", show_default=False,
+        help="Tokens of each; by default like those of training documents.")] = None,
+    c: Annotated[str, typer.Option(
+        callback=one_of("median", "random", "prior"), metavar="RATES", rich_help_panel=SAMPLING,
+        help="The rates c: median or random (of training documents), or prior.")] = "median",
+    top: Annotated[int, typer.Option(
+        min=1, metavar="N", help="Terms of each document that are printed.")] = 20,
     seed: Seed = 0,
-    to: CsvFile = None,
+    to: TableFile = None,
 ) -> None:  # fmt: skip
-    """Draw synthetic documents from the top of the network down.
+    """Draw synthetic documents from the model.
 
     Example:
 
@@ -270,7 +281,8 @@ def generate_command(
     from pgbn.cli.models import open_model
 
     opened = open_model(model)
-    drawn = opened.network.generate(number, length=length, c=c, seed=seed)
+    lengths = _usual_lengths(opened, number, seed) if length is None else length
+    drawn = opened.network.generate(number, length=lengths, c=c, seed=seed)
     names = term_names(opened.vocabulary, opened.network.vocabulary_size)
     documents = []
     for row in range(number):
@@ -278,16 +290,28 @@ def generate_command(
         order = np.argsort(-counts.data, kind="stable")
         columns = counts.coords[1]
         documents.append({names[columns[i]]: counts.data[i].item() for i in order})
-    if to is not None:
-        lines = [(n, *each) for n, document in enumerate(documents, 1) for each in document.items()]
-        return save_result(to, ("document", "term", "count"), lines, "counts")
+    lines = [(n, *each) for n, document in enumerate(documents, 1) for each in document.items()]
+    result = Result(documents, ("document", "term", "count"), lines, "counts")
 
     def text() -> None:
         for n, document in enumerate(documents, 1):
             terms = [f"{term}×{count:g}" for term, count in list(document.items())[:top]]
             output.say(printable(f"{n}. {' '.join(terms) or '(empty)'}", one_line=True))
 
-    output.result(documents, text)
+    give(result, to, text)
+
+
+def _usual_lengths(opened: Model, number: int, seed: int) -> list[int] | None:
+    """The lengths of training documents that are not empty, drawn at random; None if they are not
+    known, or are not numbers of tokens."""
+    if opened.saved.data is None or opened.network.link != "poisson":
+        return None
+    check_bytes(f"--number {number}: the documents", 200 * number, "draw fewer")
+    lengths = np.asarray(opened.saved.data.sum(axis=1)).reshape(-1)
+    lengths = lengths[lengths > 0]
+    if not lengths.size:
+        return None
+    return [int(each) for each in np.random.default_rng(seed).choice(lengths, number)]
 
 
 Labels = dict[tuple[int, int], str]
@@ -297,29 +321,31 @@ def label_command(
     model: Folder,
     labels: Annotated[
         list[str] | None,
-        typer.Argument(help="Topics and their names: 1/0=weather 2/3=travel; 1/0= takes the name "
-                       "away.", show_default=False),
+        typer.Argument(help="Topics and their labels, such as layer1_topic0=weather. "
+                       "layer1_topic0= removes the label.", metavar="[TOPIC=LABEL]...",
+                       show_default=False),
     ] = None,
     keyword: Annotated[
         list[str] | None,
-        typer.Option(help="A name for the topic that has most of some words: weather=rain,sun. "
-                     "May be given several times.", show_default=False),
+        typer.Option(help="A label for the topic that has most of some words: weather=rain,sun. "
+                     "May be given several times.", metavar="LABEL=WORDS", show_default=False),
     ] = None,
-    layer: Annotated[int, typer.Option(min=1, help="The layer of --keyword.")] = 1,
-    to: CsvFile = None,
+    layer: Annotated[int, typer.Option(
+        min=1, metavar="N", help="The layer of --keyword.")] = 1,
+    to: TableFile = None,
 ) -> None:  # fmt: skip
-    """Name topics, by number or by words. Names appear in all lists and in the report.
+    """Label topics, by name or by words. Labels appear in all lists and in the report.
 
     Examples:
 
-      pgbn label model 1/0=weather 2/3="travel and food"
+      pgbn label model layer1_topic0=weather layer2_topic3="travel and food"
 
       pgbn label model --keyword weather=rain,sun --keyword law=court,judge
 
-      pgbn label model    (lists the names; with -o names.csv, in a file)
+      pgbn label model    (lists the labels; with -o labels.csv, in a file)
     """
     from pgbn.cli.models import open_model
-    from pgbn.evaluation.topic_words import keyword_labels
+    from pgbn.evaluation.topic_words import keyword_labels, topic_name
 
     with wrong_usage():
         by_hand = dict(_place(text) for text in labels or ())
@@ -332,40 +358,33 @@ def label_command(
         network = opened.network.with_labels(changes)
         if changes:
             _save(folder, opened, network, changes)
-    if to is not None:
-        rows = [(t, k, name) for (t, k), name in sorted(network.labels.items())]
-        return save_result(to, ("layer", "topic", "label"), rows, "label")
-    shown = {f"{t}/{k}": name for (t, k), name in sorted(network.labels.items())}
+    shown = {topic_name(*place): label for place, label in sorted(network.labels.items())}
 
     def text() -> None:
-        for place, name in shown.items():
-            output.say(f"{place} {printable(name, one_line=True)}")
+        for topic, label in shown.items():
+            output.say(f"{topic} {printable(label, one_line=True)}")
         if not shown:
-            output.say(f"no topic has a name; pgbn label {model} 1/0=weather gives one")
+            output.say(f"no topic has a label; pgbn label {model} layer1_topic0=weather gives one")
 
-    output.result(shown, text)
+    give(Result(shown, ("topic", "label"), list(shown.items()), "labels"), to, text)
 
 
 def _place(text: str) -> tuple[tuple[int, int], str]:
-    """The topic and its name in "1/0=weather"."""
-    place, given, name = text.partition("=")
-    layer, _, index = place.partition("/")
-    if not given or not _is_number(layer) or not _is_number(index):
-        raise DataError(f"{text!r}: give a layer, a topic and a name, such as 1/0=weather")
-    return (int(layer), int(index)), name.strip()
-
-
-def _is_number(text: str) -> bool:
-    return text.strip().isdecimal() and len(text) < 20
+    """The topic and its label in "layer1_topic0=weather"."""
+    topic, given, label = text.partition("=")
+    found = re.fullmatch(r"layer(\d{1,9})_topic(\d{1,9})", topic.strip(), re.ASCII)
+    if not given or found is None:
+        raise DataError(f"{text!r:.80}: give a topic and a label, such as layer1_topic0=weather")
+    return (int(found[1]), int(found[2])), label.strip()
 
 
 def _keyword(text: str) -> tuple[str, Sequence[str]]:
-    """The name and the words in "weather=rain,sun"."""
-    name, _, words = text.partition("=")
+    """The label and the words in "weather=rain,sun"."""
+    label, _, words = text.partition("=")
     found = [word.strip() for word in words.split(",") if word.strip()]
-    if not name.strip() or not found:
-        raise DataError(f"--keyword {text!r}: give a name and words, such as weather=rain,sun")
-    return name.strip(), found
+    if not label.strip() or not found:
+        raise DataError(f"--keyword {text!r}: give a label and words, such as weather=rain,sun")
+    return label.strip(), found
 
 
 def _save(folder: Path, opened: Model, network: TrainedNetwork, changes: Labels) -> None:
@@ -391,12 +410,15 @@ SECONDS = 5.0  # between two progress notes
 def build_command(
     data: Annotated[list[Path], typer.Argument(
         help="A folder of texts, .txt, .csv, .tsv, .jsonl or .parquet files, or counts in a .mtx, "
-        ".npz or .svmlight file.", show_default=False)],
-    to: Annotated[Path, typer.Option("--to", "-o", help="The folder of the corpus.")],
+        ".npz or .svmlight file.", metavar="DATA...", show_default=False)],
+    to: Annotated[Path, typer.Option(
+        "--output", "-o", metavar="FOLDER", help="The folder for the corpus.")],
     reading: Reading,
     counting: Counting,
-    block_rows: Annotated[int, typer.Option(min=1, help="Documents of a block.")] = 4096,
-    overwrite: Annotated[bool, typer.Option(help="Replace a corpus that is there.")] = False,
+    block_rows: Annotated[int, typer.Option(
+        min=1, metavar="N", rich_help_panel=RUNNING, help="Documents of a block.")] = 4096,
+    overwrite: Annotated[bool, typer.Option(
+        "--overwrite", help="Replace a corpus that is there.")] = False,
 ) -> None:  # fmt: skip
     """Count the terms of documents that need not fit into memory, and keep them in a folder.
 

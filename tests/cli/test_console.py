@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import pgbn
-from pgbn.cli.console import Output, guarded, named_rows, output, print_table, save_rows
+from pgbn.cli.console import Output, Result, give, guarded, output
 from pgbn.errors import printable
 from tests.helpers.commands import FAST, Capture, Patch, run
 from tests.helpers.trained import X, model_of
@@ -196,15 +196,20 @@ TABLE = np.array([[1.0, 2.5], [1 / 3, np.nan]])
 
 
 def test_files_have_names_as_they_are(tmp_path: Path) -> None:
-    save_rows(tmp_path / "t.csv", ["doc", "a,b", "c\x1b"], named_rows(["one", "zwö"], TABLE))
+    rows = [(name, *row) for name, row in zip(["one", "zwö"], TABLE.tolist(), strict=True)]
+    result = Result({"rows": rows}, ["doc", "a,b", "c\x1b"], rows)
+    give(result, tmp_path / "t.csv")
     text = (tmp_path / "t.csv").read_text("utf-8")
     assert text == 'doc,"a,b",c\x1b\none,1,2.5\nzwö,0.333333,nan\n'
+    give(result, tmp_path / "t.json")
+    found = json.loads((tmp_path / "t.json").read_text("utf-8"))
+    assert found == {"rows": [["one", 1, 2.5], ["zwö", 1 / 3, None]]}
 
 
 @pytest.mark.parametrize("terminal", [False, True])
 def test_a_terminal_is_not_commanded(terminal: bool, monkeypatch: Patch, capsys: Capture) -> None:
     monkeypatch.setattr(sys.stdout, "isatty", lambda: terminal)
-    print_table(TABLE[:1], ["c\x1b", "d"], ["e\x1b"], "doc")
+    give(Result({}, ["doc", "c\x1b", "d"], [("e\x1b", 1.0, 2.5)]), None)
     shown = capsys.readouterr().out
     assert shown == (
         "doc,c\\u001b,d\ne\\u001b,1,2.5\n" if terminal else "doc,c\x1b,d\ne\x1b,1,2.5\n"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -16,6 +17,7 @@ import pgbn
 from pgbn.cli import app
 from pgbn.cli.options import Counting
 from pgbn.errors import StorageError
+from tests.cli import reference
 from tests.helpers.commands import Capture, Patch, rejected, run
 from tests.helpers.hostile import campaign
 from tests.helpers.hostile_commands import FAST, TEXT, command, ends_well, make_model
@@ -91,6 +93,24 @@ def test_help_has_an_example(command: str, capsys: Capture) -> None:
     text = capsys.readouterr().out
     assert "Example" in text
     assert f"pgbn {command}" in text
+
+
+def test_the_page_of_the_command_line_is_that_of_the_commands() -> None:
+    """``python -m tests.cli.reference`` writes it."""
+    assert reference.PAGE.read_text("utf-8") == reference.page()
+
+
+def test_options_are_completed() -> None:
+    wanted = {
+        "_PGBN_COMPLETE": "complete_bash",
+        "COMP_WORDS": "pgbn topics --re",
+        "COMP_CWORD": "2",
+    }
+    command = [sys.executable, "-m", "pgbn"]
+    done = subprocess.run(
+        command, env={**os.environ, **wanted}, capture_output=True, text=True, check=False
+    )
+    assert done.stdout.split() == ["--relevance"]
 
 
 def test_as_a_process() -> None:

@@ -209,9 +209,12 @@ def test_topics_stand_under_those_that_hold_most_of_them(place: Path) -> None:
     theme, number, largest = -1, dict.fromkeys(range(len(weight)), 0), lower[0]
     for line in lines:
         if line in themes:
-            theme = upper[themes.index(line)].index
+            place = themes.index(line)
+            theme = upper[place].index
             continue
-        words = line.split("%  ")[1]
+        share, words = line.split("%  ")[:2]
+        words = re.sub(r"  \([\d.]+% in all\)$", "", words)
+        assert float(share) <= float(themes[place].split("%")[0]), "no child is larger"
         assert theme in {above[each.index] for each in lower if " ".join(each.terms) == words}
         number[theme] += 1
     assert 0 < max(number.values()) <= 3
@@ -221,12 +224,12 @@ def test_topics_stand_under_those_that_hold_most_of_them(place: Path) -> None:
 def test_what_the_sweeps_are_good_for_is_said_before(capsys: Capture) -> None:
     announce(Settings((20, 5), 2, burn_in=300, sweeps=200))
     said = capsys.readouterr().err
-    assert "sweeps: 1000, enough to explore" in said
+    assert "1,000 sweeps: fine for exploring" in said
     assert "--burn-in 1000 --sweeps 500 (about 3 times as long)" in said
     announce(Settings(20, 1, burn_in=900, sweeps=500))
-    assert "--sweeps 500; compare several seeds" in capsys.readouterr().err
+    assert "--sweeps 500, and compare several seeds" in capsys.readouterr().err
     announce(Settings(20, 1, burn_in=1000, sweeps=500))
-    assert capsys.readouterr().err == "sweeps: 1500\n"
+    assert capsys.readouterr().err == "1,500 sweeps\n"
 
 
 def test_fit_without_a_folder(
@@ -235,7 +238,7 @@ def test_fit_without_a_folder(
     monkeypatch.chdir(tmp_path)
     assert run(["fit", str(place / "texts"), "--max-df", "1.0", "--max-width", "4",
                         "--depth", "1", "--burn-in", "2", "--sweeps", "2"]) == 0  # fmt: skip
-    assert "sweeps: 4, enough to explore" in capsys.readouterr().err
+    assert "4 sweeps: fine for exploring" in capsys.readouterr().err
     assert open_model(tmp_path / "model").network.depth == 1
 
 
@@ -316,6 +319,6 @@ def test_what_has_no_columns(place: Path, tmp_path: Path, capsys: Capture) -> No
     assert "holds counts, not texts" in rejected(
         capsys, [*fit, place / "counts.npz", "--keep-texts"]
     )
-    assert "say how --held-out is read" in rejected(
+    assert "tell how --held-out is read" in rejected(
         capsys, ["report", place / "model", "--text-column", "x"]
     )
