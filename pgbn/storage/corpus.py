@@ -145,17 +145,66 @@ class Corpus:
         return -(-self.shape[0] // self.block_rows)
 
     def block(self, number: int) -> sp.csr_array:
-        """The rows of one block."""
+        """Return the rows of one block.
+
+        Parameters
+        ----------
+        number
+            The number of the block, from 0.
+
+        Returns
+        -------
+        scipy.sparse.csr_array
+            Some documents × all terms.
+
+        Examples
+        --------
+        >>> import pgbn
+        >>> corpus = pgbn.Corpus.from_texts(["cats and dogs", "dogs and cows"])
+        >>> corpus.block(0).shape
+        (2, 4)
+        """
         start = self._check_block(number) * self.block_rows
         return sp.csr_array(self.counts[start : start + self.block_rows])
 
     def block_names(self, number: int) -> list[str]:
-        """The names of the documents of one block."""
+        """Return the names of the documents of one block.
+
+        Parameters
+        ----------
+        number
+            The number of the block, from 0.
+
+        Returns
+        -------
+        list of str
+            The names, in the order of the rows.
+
+        Examples
+        --------
+        >>> import pgbn
+        >>> corpus = pgbn.Corpus.from_texts(["cats and dogs", "dogs and cows"])
+        >>> corpus.block_names(0)
+        ['0', '1']
+        """
         start = self._check_block(number) * self.block_rows
         return self.names[start : start + self.block_rows]
 
     def blocks(self) -> Iterator[sp.csr_array]:
-        """All blocks, one after another."""
+        """Return all blocks, one after another.
+
+        Returns
+        -------
+        iterator of scipy.sparse.csr_array
+            The blocks; one at a time is in memory.
+
+        Examples
+        --------
+        >>> import pgbn
+        >>> corpus = pgbn.Corpus.from_texts(["cats and dogs", "dogs and cows"])
+        >>> [block.shape for block in corpus.blocks()]
+        [(2, 4)]
+        """
         return (self.block(number) for number in range(self.block_count))
 
     def _check_block(self, number: int) -> int:

@@ -139,15 +139,43 @@ def save(
     data: Any = None,
     columns: Mapping[str, Sequence[Any]] | None = None,
 ) -> None:
-    """Save a Network, a Chain, Draws, a TrainedNetwork, a result of train_layerwise, an estimator.
+    """Save a network, a chain, draws, a trained model or an estimator to a folder.
 
-    ``vocabulary`` names the terms (a list, or a dict from names to columns; if missing, the names
-    that the model was loaded with, or those of the data frame that an estimator was fitted to): a
-    trained model that is loaded again lists its topics with them. ``labels`` name the documents,
-    and ``record`` is any JSON (settings, times, …). ``data`` are the documents × terms of the
-    training, for the report (masked cells are saved as 0). ``columns`` are further columns that the
-    report shows: {"text": …, "date": …, "class": …}. The old content of ``path`` stays complete
-    until the new content is on the disk.
+    The write is atomic: the old content of ``path`` stays until the new one is complete. Nothing is
+    pickled.
+
+    Parameters
+    ----------
+    value
+        A Network, a Chain, Draws, a TrainedNetwork, the result of train_layerwise, an estimator,
+        or an object of a type that `pgbn.extend.register_codec` knows.
+    path
+        The folder.
+    vocabulary
+        The names of the terms: a list, or a dict from names to columns. By default those that the
+        model has. A model that is loaded lists its topics with them.
+    names
+        The names of the documents.
+    record
+        Any JSON that you want to keep, such as settings and times.
+    data
+        The documents × terms of the training, for the report. Masked cells are saved as 0.
+    columns
+        Columns of documents that the report shows: ``{"text": …, "date": …, "class": …}``.
+
+    Raises
+    ------
+    pgbn.StorageError
+        If the value cannot be saved, or the folder cannot be written.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import pgbn
+    >>> folder = tempfile.mkdtemp()
+    >>> pgbn.save(pgbn.zoo.pfa(3), folder, record={"note": "a first try"})
+    >>> pgbn.load(folder).observed
+    ['x']
     """
     notes = check_mapping("record", record)
     kind, parts = encode(value)
@@ -168,13 +196,65 @@ def save(
 
 
 def load(path: str | Path, *, threads: int | None = None) -> Any:
-    """The object that `save` wrote; a chain continues as if it had never stopped.
-    `pgbn.storage.folders.open_saved` also returns what was saved with the object."""
+    """Load the object that `pgbn.save` wrote.
+
+    A chain continues as if it had never stopped. `pgbn.storage.open_saved` also returns what was
+    saved with the object.
+
+    Parameters
+    ----------
+    path
+        The folder.
+    threads
+        The threads of a chain. By default all cores.
+
+    Returns
+    -------
+    object
+        The object, of the type that was saved.
+
+    Raises
+    ------
+    pgbn.StorageError
+        If there is no saved object, or it is damaged or unfinished.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import pgbn
+    >>> folder = tempfile.mkdtemp()
+    >>> chain = pgbn.zoo.pfa(2).chain({"x": [[3, 1], [0, 2]]}, seed=0).sweep(5)
+    >>> pgbn.save(chain, folder)
+    >>> pgbn.load(folder).sweeps
+    5
+    """
     return open_saved(path, threads=threads).object
 
 
 def open_saved(path: str | Path, *, threads: int | None = None) -> Saved:
-    """The object and everything that was saved with it."""
+    """Load an object and everything that was saved with it.
+
+    Parameters
+    ----------
+    path
+        The folder.
+    threads
+        The threads of a chain. By default all cores.
+
+    Returns
+    -------
+    Saved
+        The object with its ``vocabulary``, ``names``, ``record``, ``data`` and ``columns``.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import pgbn
+    >>> folder = tempfile.mkdtemp()
+    >>> pgbn.save(pgbn.zoo.pfa(3), folder, record={"note": "a first try"})
+    >>> pgbn.storage.open_saved(folder).record
+    {'note': 'a first try'}
+    """
 
     def read(body: Mapping[str, Any], files: Callable[[str], Any]) -> Saved:
         check_loadable(body["kind"], Path(path))  # for example, a checkpoint has other content
