@@ -359,51 +359,41 @@ def drawn() -> pgbn.Draws:
     return network.sample({"x": X}, burn_in=1, draws=2, chains=1, threads=1, progress=False)
 
 
-@pytest.mark.parametrize(
-    "name", ["settings", "columns", "token_pattern", "dates", "classes", "title", "repeat"]
-)
-def test_other_kinds_for_a_trained_network(name: str) -> None:
-    for value in KINDS:
+MODEL = model_of(terms=5)
+CALLS: dict[str, Any] = {
+    **{
+        name: lambda value, name=name: report_data(MODEL, X, **{name: value})
+        for name in (
+            "settings", "columns", "token_pattern", "dates", "classes", "title", "repeat",
+        )
+    },
+    "give": report_data,
+    "draws": lambda value: report_data(value, network=drawn().network),
+    "pgbn.Network": lambda value: report_data(drawn(), network=value),
+    "coords": lambda value: report_data(drawn(), coords=value),
+    "topics": lambda value: summary_html(MODEL, value),
+    "words": lambda value: summary_html(MODEL, words=value),
+}  # fmt: skip
+FIGURES: dict[str, Any] = {
+    "layer": lambda value: plot.top_words(MODEL, value, 0),
+    "topic": lambda value: plot.top_words(MODEL, 1, value),
+    "top": lambda value: plot.top_words(MODEL, 1, 0, top=value),
+    "links": lambda value: plot.topic_graph(MODEL, links=value),
+    "ax": lambda value: plot.layer_widths(MODEL, 3 if value is None else value),
+}
+
+
+@pytest.mark.parametrize("name", [*CALLS, *FIGURES])
+def test_values_of_another_kind(name: str) -> None:
+    if name in FIGURES:
+        pytest.importorskip("matplotlib")
+    more = [-1, 10**400, "a", None] if name in FIGURES else []
+    for value in [*KINDS, *more]:
         with pytest.raises(pgbn.PgbnError, match=rf"\b{name}\b"):
-            report_data(model_of(terms=5), X, **{name: value})
+            (CALLS | FIGURES)[name](value)
 
 
 @pytest.mark.parametrize("width", ["a", [], [3, 3, 3, 3], np.ones((2, 2)), {}, 10**400, -1, int])
 def test_other_kinds_for_widths(width: object) -> None:
     with pytest.raises(pgbn.PgbnError, match="max_width"):
-        report_data(model_of(terms=5), max_width=width)
-
-
-@pytest.mark.parametrize("value", KINDS, ids=lambda value: type(value).__name__)
-def test_other_kinds_for_draws(value: object) -> None:
-    for make in (
-        lambda: report_data(value),
-        lambda: report_data(value, network=drawn().network),
-        lambda: report_data(drawn(), network=value),
-        lambda: report_data(drawn(), coords=value),
-        lambda: report_data(drawn(), settings=value),
-        lambda: report_data(drawn(), title=value),
-    ):
-        with pytest.raises(pgbn.PgbnError, match=r"give (a|draws)\b"):
-            make()
-
-
-@pytest.mark.parametrize(
-    "value", [*KINDS, -1, 10**400, "a", None], ids=lambda value: f"{value!r:.20}"
-)
-def test_other_kinds_for_numbers_of_figures(value: object) -> None:
-    pytest.importorskip("matplotlib")
-    model = model_of(terms=5)
-    for name, draw in {
-        "layer": lambda: plot.top_words(model, value, 0),
-        "topic": lambda: plot.top_words(model, 1, value),
-        "top": lambda: plot.top_words(model, 1, 0, top=value),
-        "topics": lambda: plot.topic_graph(model, topics=value),
-        "links": lambda: plot.topic_graph(model, links=value),
-        "words": lambda: plot.topic_graph(model, words=value),
-        "ax": lambda: plot.layer_widths(model, value if value is not None else 3),
-        "topics of a summary": lambda: summary_html(model, value),
-        "words of a summary": lambda: summary_html(model, words=value),
-    }.items():
-        with pytest.raises(pgbn.PgbnError, match=rf"\b{name.split()[0]}="):
-            draw()
+        report_data(MODEL, max_width=width)
