@@ -13,7 +13,7 @@ from __future__ import annotations
 import platform
 from ast import literal_eval
 from collections.abc import Iterable, Mapping, Sequence, Set
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import reduce
 from itertools import pairwise
 from math import prod
@@ -69,7 +69,6 @@ def report_data(
     model: Any,
     X: Any = None,
     *,
-    network: Network | None = None,
     coords: Coords | None = None,
     vocabulary: Sequence[str] | None = None,
     texts: Sequence[str] | None = None,
@@ -81,7 +80,6 @@ def report_data(
     held_out: Any = None,
     max_width: int | Sequence[int] | None = None,
     settings: Mapping[str, Any] | None = None,
-    repeat: str = "",
     title: str = "",
     seed: int = 0,
     relevance: float | None = None,
@@ -97,9 +95,8 @@ def report_data(
     X
         Documents × terms, for topic models. A trained network shows the documents of its training
         if it kept their state; others are inferred, with ``seed``.
-    network, coords
-        The network of draws that do not contain it, and labels along dims. Draws of
-        `Network.sample` have both.
+    coords
+        Labels along dims, in addition to those that draws have.
     vocabulary
         The names of the terms.
     names, texts, dates, classes
@@ -112,9 +109,9 @@ def report_data(
         Other documents × terms; the page shows their perplexity for each number of layers.
     max_width
         The maximum width of the first layer, or of each layer.
-    settings, repeat, title
-        The settings that the page lists, the code that repeats the run, and the heading. The code
-        is made from the settings if these have the arguments max_width, depth and seed.
+    settings, title
+        The settings that the page lists, and the heading. With the arguments max_width, depth and
+        seed among the settings, the page also has the code that repeats the run.
     seed
         The seed of what is inferred, and of the map.
     relevance
@@ -148,8 +145,9 @@ def report_data(
     check_row_order(X, texts=texts, names=names, dates=dates, classes=classes)
     relevance_of(1, relevance)
     given, pattern = check_mapping("settings", settings), check_text("token_pattern", token_pattern)
-    if isinstance(model, Draws) or network is not None:
-        draws = _with_network(model, network)
+    if isinstance(model, Draws):
+        draws = model
+        _check_draws(draws)
         found = _summaries(draws)
         parts = _parts_of_draws(draws, found)
         trained_only = {"X": X, "held_out": held_out, "max_width": max_width}
@@ -176,7 +174,7 @@ def report_data(
         simplexes=tuple(s for s in _simplexes(draws, found, labels) if s.name not in as_topics),
         picture=str(net.plot()),
         derivation=derivation(net),
-        repeat=check_text("repeat", repeat) or _code_to_repeat(parts["settings"]),
+        repeat=_code_to_repeat(parts["settings"]),
         columns=check_mapping("columns", columns),
         token_pattern=pattern or TOKEN,
         seed=seed,
@@ -227,19 +225,15 @@ def _check_entries(name: str, entries: Any, size: int | None) -> None:
 # ---- draws --------------------------------------------------------------------------------------
 
 
-def _with_network(draws: Draws, network: Network | None) -> Draws:
+def _check_draws(draws: Draws) -> None:
     """Check that there are draws, and that they contain their network."""
-    if not hasattr(draws, "attributes") or not (network is None or hasattr(network, "nodes")):
-        raise DataError("give draws that Network.sample returned, and their pgbn.Network or None")
-    network = draws.network if network is None else network
-    if network is None:
+    if draws.network is None:
         raise DataError(
-            "draws: they do not contain their network; give network=, or draw them with "
-            "net.sample, whose draws contain it, in files too"
+            "draws: they do not contain their network; take those that net.sample returned or "
+            "pgbn.load read"
         )
     if not draws.arrays or not _shape(draws, next(iter(draws.arrays)))[1]:
         raise DataError("draws: none was kept so far; let the run continue")
-    return replace(draws, network=network)
 
 
 def _parts_of_draws(draws: Draws, found: Mapping[str, Summary]) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from pgbn.checks import check_integer, check_path
+from pgbn.checks import check_path
 from pgbn.evaluation.layer_quality import effective_width
 from pgbn.evaluation.topic_words import (
     UPPER_RELEVANCE,
@@ -200,21 +200,20 @@ def _hash(text: str) -> str:
     return "sha256-" + base64.b64encode(digest).decode("ascii")
 
 
-def summary_html(model: Any, topics: int = 5, words: int = 8, **options: Any) -> str:
+def summary_html(model: Any, **options: Any) -> str:
     """The size of a network and the heaviest topics of every layer, the top layer first: a static
     summary for notebooks, without scripts. ``model`` and the options are those of `report_data`."""
-    topics, words = check_integer("topics", topics, 1), check_integer("words", words, 1)
     data = report_data(model, **options)
-    layers = "".join(_summary_of_layer(data, t, topics, words) for t in range(data.depth, 0, -1))
+    layers = "".join(_summary_of_layer(data, t) for t in range(data.depth, 0, -1))
     return f"<div><strong>{html_text(data.title)}</strong>: {_lead(data)}{layers}</div>"
 
 
-def _summary_of_layer(data: ReportData, t: int, topics: int, words: int) -> str:
+def _summary_of_layer(data: ReportData, t: int) -> str:
     weight = data.weights[t - 1]
     rows = "".join(
         f'<tr><td style="{_CELL}">{topic_name(t, k)}</td><td style="{_CELL}">{weight[k]:.1%}</td>'
-        f'<td style="{_CELL}">{topic_words(data, t, k, words)}</td></tr>'
-        for k in np.argsort(-weight, kind="stable")[:topics].tolist()
+        f'<td style="{_CELL}">{topic_words(data, t, k, 8)}</td></tr>'
+        for k in np.argsort(-weight, kind="stable")[:5].tolist()
     )
     used, width = int(data.active[t - 1].sum()), data.widths[t - 1]
     opened = " open" if t == data.depth else ""

@@ -25,8 +25,13 @@ def data() -> ReportData:
         columns={"date": "pub<lished", "class": "kind"},
         max_width=50,
         title="A <b>report</b> & more",
-        settings={"seed": 0, "note": "<script>window.hacked=1</script>"},
-        repeat="model = pgbn.train_layerwise(X, 50, 3, seed=0)  # <&>",
+        settings={
+            "seed": 0,
+            "max_width": 50,
+            "depth": 3,
+            "link": "<&>",
+            "note": "<script>window.hacked=1</script>",
+        },
     )
 
 

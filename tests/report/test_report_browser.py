@@ -173,7 +173,7 @@ def test_texts_stay_texts(page, data) -> None:
         == 0
     )
     assert content(page, "h1") == ["A <b>report</b> & more"]
-    assert "# <&>" in content(page, "#settings pre")[0]
+    assert "link='<&>'" in content(page, "#settings pre")[0]
 
 
 def test_traces_and_widths(page, data) -> None:

@@ -19,7 +19,7 @@ from pgbn.errors import DataError
 from pgbn.evaluation import HeldOut
 from pgbn.report import report_data
 from pgbn.report.data import Series
-from pgbn.report.page import report_html, summary_html
+from pgbn.report.page import report_html
 from pgbn.training import LayerwiseTraining, train_layerwise
 from tests.helpers.report_models import trained, vocabulary
 from tests.helpers.trained import model_of
@@ -156,7 +156,6 @@ def test_the_settings_repeat_the_run() -> None:
     assert run["model"].deepest.sweeps == 4 + 2 + 3 + 2
     assert "duplicate" not in code
     assert report_data(trained()).repeat == ""
-    assert report_data(trained(), settings=arguments, repeat="mine").repeat == "mine"
     stopped = {"training stopped": "depth 2 reached; duplicates were merged, 9-4 to 9-3"}
     code = report_data(trained(), settings={**arguments, **stopped}).repeat
     assert code.endswith(
@@ -178,7 +177,7 @@ def test_traces_do_not_depend_on_the_numbering_of_topics(run) -> None:
     network, draws = run
     order = [2, 0, 1]
     swapped = {"phi": draws["phi"][:, :, order], "theta": draws["theta"][..., order]}
-    other = report_data(Draws(swapped, draws.dims, draws.attributes), network=network)
+    other = report_data(Draws(swapped, draws.dims, draws.attributes, network=network))
     for one, two in zip(report_data(draws).series, other.series, strict=True):
         assert one.name == two.name
         np.testing.assert_allclose(one.values, two.values)
@@ -216,15 +215,17 @@ def test_every_node_has_a_row_and_settings_are_listed(run) -> None:
 
 def test_what_cannot_be_shown_is_rejected(run) -> None:
     network, draws = run
-    with pytest.raises(DataError, match=r"do not contain their network.*give network="):
+    with pytest.raises(
+        DataError, match=r"do not contain their network; take those that net.sample"
+    ):
         report_data(Draws(draws.arrays, draws.dims))
     with pytest.raises(DataError, match=r"coords: 2 labels along 'term', but its size is 4"):
         report_data(draws, coords={"term": ["a", "b"]})
     none = {name: value[:, :0] for name, value in draws.arrays.items()}
     with pytest.raises(DataError, match="none was kept so far"):
-        report_data(Draws(none, draws.dims), network=network)
-    stopped = Draws(draws.arrays, draws.dims, draws.attributes, interrupted=True)
-    assert "the draws so far" in report_data(stopped, network=network).settings["unfinished"]
+        report_data(Draws(none, draws.dims, network=network))
+    stopped = Draws(draws.arrays, draws.dims, draws.attributes, interrupted=True, network=network)
+    assert "the draws so far" in report_data(stopped).settings["unfinished"]
 
 
 def test_a_run_in_a_folder_is_read_block_by_block(
@@ -308,7 +309,13 @@ def test_the_method_and_the_command(
     pgbn.save(training, tmp_path / "model")
     assert main(["report", str(tmp_path / "model"), "-o", str(tmp_path / "b.html")]) == 0
     assert "phi1_tags" in (tmp_path / "b.html").read_text()
-    two = ["report", str(tmp_path / "model"), str(tmp_path / "model"), "-o", str(tmp_path / "c")]
+    two = [
+        "report",
+        str(tmp_path / "model"),
+        str(tmp_path / "model"),
+        "-o",
+        str(tmp_path / "c.html"),
+    ]
     assert main(two) == 1
     assert "give one folder" in capsys.readouterr().err
 
@@ -364,15 +371,11 @@ CALLS: dict[str, Any] = {
     **{
         name: lambda value, name=name: report_data(MODEL, X, **{name: value})
         for name in (
-            "settings", "columns", "token_pattern", "dates", "classes", "title", "repeat",
+            "settings", "columns", "token_pattern", "dates", "classes", "title",
         )
     },
     "give": report_data,
-    "draws": lambda value: report_data(value, network=drawn().network),
-    "pgbn.Network": lambda value: report_data(drawn(), network=value),
     "coords": lambda value: report_data(drawn(), coords=value),
-    "topics": lambda value: summary_html(MODEL, value),
-    "words": lambda value: summary_html(MODEL, words=value),
 }  # fmt: skip
 FIGURES: dict[str, Any] = {
     "layer": lambda value: plot.top_words(MODEL, value, 0),

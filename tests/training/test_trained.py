@@ -182,7 +182,8 @@ def test_labels_of_topics_are_saved_and_shown(trained, tmp_path):
     page = loaded.report(tmp_path / "report.html").read_text("utf-8")
     assert '"labels":{"0":"weather' in page
     assert "\\u003cb\\u003etravel" in page
-    assert "&lt;b&gt;travel" in pgbn.report.page.summary_html(loaded, topics=99)
+    largest = loaded.topics(1)[0].index
+    assert "&lt;b&gt;rain" in loaded.with_labels({(1, largest): "<b>rain"})._repr_html_()
     assert loaded.with_labels({(1, 0): ""}).labels == {(2, 1): "<b>travel"}
     for wrong in ({(9, 0): "x"}, {(1, 99): "x"}, {(1, 0): 3}, {"a": "b"}, 3,
                   {"x": np.eye(2)}, {(1, 0): np.eye(2)}):  # fmt: skip
