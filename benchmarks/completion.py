@@ -60,7 +60,7 @@ def main():
         print(f"{name:45s}{value:9.1f}{now - clock:9.1f} s", flush=True)
         clock = time.perf_counter()
 
-    samples = arguments.samples
+    samples = arguments.draws
     both = sp.vstack([corpus["train"], seen]).tocsr()
     found = joint(corpus["train"], both, held_out, arguments.topics, arguments.burn_in, samples)
     show(f"joint run, {samples} samples", found)

@@ -29,7 +29,7 @@ def main():
     chain = network.chain({"x": seen}, seed=1).sweep(arguments.burn_in)
     values, means = (HeldOut(held_out, network["x"]) for _ in range(2))
     print(f"{machine()}\n{'samples':>10s}{'values':>10s}{'means':>10s}", flush=True)
-    for number in range(1, arguments.samples + 1):
+    for number in range(1, arguments.draws + 1):
         chain.sweep(THIN)
         values.add_chain(chain)
         means.add_chain(chain, means=True)

@@ -1,6 +1,6 @@
 """The samplers of the first layer where counts are small and where they are large.
 
-    python -m benchmarks.sampler --data ../shared/data/20newsgroups.npz --vocabulary 2000
+    python -m benchmarks.layer1 --data ../shared/data/20newsgroups.npz --vocabulary 2000
 
 All counts are multiplied (×1 … ×1000), with fewer documents as they grow. Beside the CPU
 milliseconds of a sweep stand those that ``sampler="auto"`` expects, and what it takes.

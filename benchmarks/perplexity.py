@@ -91,7 +91,7 @@ def main():
         arguments.burn_in, arguments.threads = 200, [1, 2]
     counts = load(arguments.data, arguments.vocabulary)
     seen, held_out = split_tokens(counts, 0.3, seed=0)
-    common = (arguments.topics, arguments.burn_in, arguments.samples)
+    common = (arguments.topics, arguments.burn_in, arguments.draws)
     sides = {
         f"pgbn, {threads} threads": Ours(seen, held_out, *common, threads, arguments.depth)
         for threads in arguments.threads
@@ -105,7 +105,7 @@ def main():
     warm.score.add_chain(warm.chain)
     clock = {name: [0.0, 0.0] for name in sides}
     path = {name: [] for name in sides}
-    for _ in range(-(-arguments.burn_in // THIN) + arguments.samples):
+    for _ in range(-(-arguments.burn_in // THIN) + arguments.draws):
         for name, side in sides.items():
             cpu, wall = time.process_time(), time.perf_counter()
             side.turn()
