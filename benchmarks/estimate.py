@@ -60,9 +60,9 @@ def against_nmf(X):
         if fit_of(X, point["theta"][0, 0], point["b"][0, 0]) >= goal or sweeps >= 2000:
             break
     own = process_time() - begin
+    reached = fit_of(X, point["theta"][0, 0], point["b"][0, 0])
     print(f"NMF: {NMF_SWEEPS} iterations, {took:.1f} CPU s, {goal:.0f}")
-    print(f"estimate: {sweeps} sweeps, {own:.1f} CPU s, "
-          f"{fit_of(X, point['theta'][0, 0], point['b'][0, 0]):.0f}: ratio {took / own:.1f}")  # fmt: skip
+    print(f"estimate: {sweeps} sweeps, {own:.1f} CPU s, {reached:.0f}: ratio {took / own:.1f}")
 
 
 def starts(X, marks=(1, 10, 40, 150, 400)):
@@ -75,8 +75,9 @@ def starts(X, marks=(1, 10, 40, 150, 400)):
         for mark in marks:
             chain.sweep(mark - chain.sweeps)
             values.append(f"{chain.log_likelihood() / 1e3:.1f}")
-        print(f"start={start}: {', '.join(values)} after {marks} sweeps; "
-              f"{before:.1f} CPU s before, {process_time() - begin - before:.1f} of sweeps")  # fmt: skip
+        after = process_time() - begin - before
+        print(f"start={start}: {', '.join(values)} after {marks} sweeps; ", end="")
+        print(f"{before:.1f} CPU s before, {after:.1f} of sweeps")
 
 
 def main():
