@@ -28,7 +28,7 @@ from pydantic import Field
 from pgbn.checks import check_path, is_integral, listed
 from pgbn.errors import DataError, StorageError
 from pgbn.storage.archive import FolderArrays, Group, check_form, is_archive, register_decoder
-from pgbn.storage.folders import read_folder, saying_where
+from pgbn.storage.folders import check_content, read_folder, saying_where
 from pgbn.storage.read_limits import check_bytes, within_memory
 from pgbn.storage.sparse import MOST_COLUMNS, check_sum, compact, read_rows
 from pgbn.storage.terms import (
@@ -36,6 +36,7 @@ from pgbn.storage.terms import (
     counting,
     counting_options,
     make_vectorizer,
+    saved_counting,
     with_stop_words,
 )
 
@@ -224,6 +225,7 @@ class Corpus:
         encoding: str = "utf-8",
         terms: str | Path | None = None,
         vocabulary: Sequence[str] | None = None,
+        like: str | Path | None = None,
         **options: Any,
     ) -> Corpus:
         """Read a corpus from a file or folder into memory.
@@ -248,6 +250,8 @@ class Corpus:
             A file with the names of the columns of a matrix, one on each line.
         vocabulary
             The terms to count, such as those of a model. By default all terms are counted.
+        like
+            The folder of a model from ``pgbn fit``: the texts are counted as its texts were.
         **options
             Options of scikit-learn's CountVectorizer, see `Corpus.from_texts`.
 
@@ -291,13 +295,14 @@ class Corpus:
         named = _uniquely(list(kept))
         if not named:
             raise DataError(f"{path}: no documents in it")
-        return Corpus.from_texts(named, vocabulary=vocabulary, **options)
+        return Corpus.from_texts(named, vocabulary=vocabulary, like=like, **options)
 
     @staticmethod
     def from_texts(
         texts: Mapping[str, str] | Iterable[str],
         *,
         vocabulary: Sequence[str] | None = None,
+        like: str | Path | None = None,
         **options: Any,
     ) -> Corpus:
         """Count the terms of texts with scikit-learn's CountVectorizer.
@@ -311,6 +316,9 @@ class Corpus:
             numbered.
         vocabulary
             The terms to count, such as those of a model. By default all terms are counted.
+        like
+            The folder of a model from ``pgbn fit``: the texts are counted as its texts were, so
+            that ``pgbn.load(folder).infer(corpus)`` takes them.
         **options
             Options of CountVectorizer: ``min_df``, ``max_df``, ``max_features``, ``stop_words``,
             ``token_pattern``, ``lowercase``, ``ngram_range`` and others. ``stop_words`` is a list
@@ -338,6 +346,11 @@ class Corpus:
         >>> corpus.names
         ['a', 'b']
         """
+        if like is not None:
+            if vocabulary is not None or options:
+                given = ", ".join([*(["vocabulary"] if vocabulary is not None else []), *options])
+                raise DataError(f"like={str(like)!r:.60}: its terms are counted; omit {given}")
+            vocabulary, options = _counted_in(like)
         named, chosen = _named(texts), counting_options(options)
         with counting(chosen):
             vectorizer = make_vectorizer(chosen, vocabulary)
@@ -558,6 +571,19 @@ def _named(texts: Mapping[str, str] | Iterable[str]) -> dict[str, str]:
         if not isinstance(text, str):
             raise DataError(f"texts: document {name!r} is {text!r}, which is not a string")
     return {name: as_nfc(text) for name, text in texts.items()}
+
+
+def _counted_in(folder: str | Path) -> tuple[list[str], dict[str, Any]]:
+    """The terms of a model and the options with which they were counted."""
+
+    def read(body: Mapping[str, Any], files: FolderArrays) -> tuple[list[str], dict[str, Any]]:
+        content = check_content(body["content"])
+        names = content.get("vocabulary")
+        if names is None:
+            raise StorageError("it has no names of terms; give vocabulary=")
+        return names, saved_counting(content.get("record", {}), folder)
+
+    return read_folder(folder, read)
 
 
 # ---- for the functions that take documents × terms ----------------------------------------

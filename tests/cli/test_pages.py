@@ -49,7 +49,6 @@ def test_report_of_several_chains(place: Path, tmp_path: Path, capsys: Capture) 
     for series in expected:
         assert f"{series.name}: R-hat {series.rhat:.3f}" in told
         assert series.verdict == "mixed" or f"; {series.verdict}\n" in told
-    assert f'"folder":{json.dumps(str(chains[0]))}' in page, "the page tells how to keep names"
     assert run([*fit, "-o", tmp_path / "c", "--seed", "2", "--eta", "0.1"]) == 0
     assert "eta=0.1, but eta=0.05" in rejected(capsys, ["report", place / "model", tmp_path / "c"])
     counts = ["fit", str(place / "counts.npz"), "-o", str(tmp_path / "d"), *FAST]

@@ -18,7 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import pgbn
-from pgbn.errors import DataError
+from pgbn.errors import DataError, StorageError
 from pgbn.training.new_rows import align_terms
 from tests.helpers.corpora import texts
 from tests.helpers.hostile import campaign, words
@@ -235,3 +235,25 @@ def test_arguments_of_another_kind(value: Any, tmp_path: Path) -> None:
     if not isinstance(value, np.ndarray):
         with pytest.raises(DataError, match="texts"):
             pgbn.Corpus.from_texts(value)
+
+
+def test_texts_are_counted_like_those_of_a_model(tmp_path: Path) -> None:
+    """Its terms, its pattern and its n-grams, read from the folder alone."""
+    (tmp_path / "a.txt").write_text("Sea ship\nship wave\n" * 3)
+    words = ["fit", tmp_path / "a.txt", "-o", tmp_path / "model", *FAST, "--ngrams", "2",
+             "--max-df", "1.0", "--keep-case"]  # fmt: skip
+    code, line = command(*words)
+    assert code == 0, line
+    model = pgbn.load(tmp_path / "model")
+    corpus = pgbn.Corpus.from_texts(["Sea ship storm"], like=tmp_path / "model")
+    assert corpus.vocabulary == list(model.deepest.vocabulary)
+    assert corpus.counts.toarray().sum() == 3  # Sea, ship, Sea ship
+    (tmp_path / "b.txt").write_text("Sea ship storm\n")
+    again = pgbn.Corpus.read(tmp_path / "b.txt", like=tmp_path / "model")
+    assert (again.counts != corpus.counts).nnz == 0
+    assert model.infer(corpus, burn_in=2, draws=2).features(1).shape[0] == 1
+    with pytest.raises(DataError, match=r"like=.*its terms are counted; omit vocabulary, min_df"):
+        pgbn.Corpus.from_texts(["a"], like=tmp_path / "model", vocabulary=["a"], min_df=1)
+    pgbn.save(pgbn.zoo.pfa(2), tmp_path / "network")
+    with pytest.raises(StorageError, match="no names of terms; give vocabulary="):
+        pgbn.Corpus.from_texts(["a"], like=tmp_path / "network")
