@@ -115,6 +115,8 @@ def _decode_estimator(
     if parameters.get("priors") is not None:
         parameters["priors"] = read_priors(parameters["priors"])
     _tuple_widths(parameters)
+    if parameters.pop("output", "layer") == "concat":  # the earlier way to ask for all layers
+        parameters["layer"] = None
     estimator = known[content["class"]](**parameters)
     if "networks" in content:
         check_form(content, {"link": str, "stopped": str})

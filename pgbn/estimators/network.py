@@ -361,11 +361,12 @@ class NetworkTransformer(TransformerMixin, BaseEstimator):
         return kept_tree(self.network_, self.draws_, names)
 
     def __init_subclass__(cls, **options: Any) -> None:
+        """Show the parameters of ``__init__`` but for ``**settings``, which scikit-learn would take
+        for one of them."""
         super().__init_subclass__(**options)
-        # `inspect` would otherwise show the arguments of ``__new__``, if there is one.
         own = inspect.signature(cls.__init__)
-        parameters = list(own.parameters.values())[1:]
-        cls.__signature__ = own.replace(parameters=parameters)
+        shown = [each for each in own.parameters.values() if each.kind != each.VAR_KEYWORD]
+        cls.__signature__ = own.replace(parameters=shown[1:])
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -133,9 +133,12 @@ def check_settings(estimator: Any) -> None:
     _one_of("learning", estimator.learning, "gibbs", "minibatch")
     check_integer("batch_size", estimator.batch_size, 1)
     depth = read_depth(estimator)
-    if not is_integral(estimator.layer) or not 1 <= estimator.layer <= depth:
-        raise DataError(f"layer={estimator.layer!r} must be an integer from 1 to depth={depth}")
-    _one_of("output", estimator.output, "layer", "concat")
+    layer = estimator.layer
+    if layer is not None and not (is_integral(layer) and 1 <= layer <= depth):
+        raise DataError(
+            f"layer={layer!r} must be an integer from 1 to depth={depth}, or None for all layers "
+            "side by side"
+        )
     read_sweeps(estimator)
     read_executor(estimator)
 
@@ -145,23 +148,17 @@ def read_depth(estimator: Any) -> int:
     return layers_asked(getattr(estimator, estimator._width_name), estimator.depth)
 
 
-def read_choice(estimator: Any, layer: int | None, output: str | None) -> tuple[int, str]:
-    """The layer and the output asked for; None: those of the estimator, but a layer that is asked
-    for is what one gets."""
-    if output is None:
-        output = estimator.output if layer is None else "layer"
-    elif layer is not None and output == "concat":
-        raise DataError(
-            f"layer={layer!r}, output='concat': give the layer, or output='concat' for all layers"
-        )
-    layer = estimator.layer if layer is None else layer
-    depth = len(estimator.widths_)
+def read_layer(estimator: Any) -> int | None:
+    """The layer of the features; None for all layers side by side."""
+    layer, depth = estimator.layer, len(estimator.widths_)
+    if layer is None:
+        return None
     if not is_integral(layer) or not 1 <= layer <= depth:
         raise DataError(
             f"layer={layer!r}: the network has layers 1 to {depth} (training ended: "
-            f"{estimator.training_.stopped})"
+            f"{estimator.training_.stopped}); None gives all of them side by side"
         )
-    return int(layer), _one_of("output", output, "layer", "concat")
+    return int(layer)
 
 
 def _one_of(name: str, value: Any, first: str, second: str) -> str:

@@ -5,30 +5,31 @@ Needs the extra ``pgbn[sklearn]``.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, ParamSpec, Self, TypeVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.base import TransformerMixin, clone
+from sklearn.base import clone
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
 from pgbn import evaluation
 from pgbn.checks import OTHER_NAMES, WIDTHS, check_integer, in_order
 from pgbn.engine.run.progress import Silent, choose_meter, live
-from pgbn.errors import DataError, tell
+from pgbn.errors import DataError, did_you_mean, tell
 from pgbn.estimators.fit import begin_fit, read_settings, report_training, unchanged_on_failure
 from pgbn.estimators.network import NetworkTransformer
 from pgbn.estimators.parameters import (
     blaming,
     check_settings,
-    read_choice,
     read_executor,
+    read_layer,
     read_seed,
     renaming,
     validate_documents,
@@ -57,32 +58,6 @@ from pgbn.zoo.links import get_link
 _KERNELS = 5  # that the first documents compile
 ROWS = layers_of_zoo.DOCUMENT
 
-P = ParamSpec("P")
-R = TypeVar("R")
-
-
-class _Columns(TransformerMixin):
-    """The features of one choice of layers. scikit-learn makes a data frame of them where
-    `set_output` or `sklearn.set_config` says so, with the names of these columns."""
-
-    def __init__(self, estimator: Any, layer: int, output: str) -> None:
-        self.estimator = estimator
-        self.layer = None if output == "concat" else layer
-
-    def transform(self, X: Any) -> Any:
-        X, settings = self.estimator._documents(X), self.estimator._rows()
-        with live(self.estimator.verbose == 1, _KERNELS):
-            rows = infer(self.estimator, X, layers=self.layer, units=False, **settings)
-        return rows.features(self.layer)
-
-    def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
-        prefix, names = type(self.estimator).__name__.lower(), []
-        for layer, width in enumerate(self.estimator.widths_, 1):
-            if self.layer in (None, layer):
-                number = "" if layer == 1 else f"{layer}_"
-                names += [f"{prefix}{number}{k}" for k in range(width)]
-        return np.array(names, object)
-
 
 class Reporter:
     """With verbose=1 the live line of the command line, in a terminal or a notebook; elsewhere, as
@@ -110,106 +85,178 @@ def _widths(settings: Settings) -> tuple[int, ...]:
     return (widths,) * settings.depth if isinstance(widths, int) else widths
 
 
-class PGBN(NetworkTransformer, TopicMethods):
+class _Settings:
+    """The further parameters of `PGBN` and their defaults; its docstring explains them."""
+
+    def __init__(
+        self,
+        *,
+        eta: float | Sequence[float] = 0.05,
+        sampler: str = "auto",
+        min_width: int = 4,
+        priors: Priors | None = None,
+        keep_draws: int = 0,
+        merge_duplicates: bool = True,
+        transform_burn_in: int = 100,
+        transform_draws: int = 100,
+        learning: str = "gibbs",
+        batch_size: int = 512,
+        executor: Executor | None = None,
+    ) -> None:
+        self.eta: Any = eta
+        self.sampler = sampler
+        self.min_width = min_width
+        self.priors = priors
+        self.keep_draws = keep_draws
+        self.merge_duplicates = merge_duplicates
+        self.transform_burn_in = transform_burn_in
+        self.transform_draws = transform_draws
+        self.learning = learning
+        self.batch_size = batch_size
+        self.executor = executor
+
+
+def _defaults(cls: type) -> dict[str, Any]:
+    """The parameters of a class by name, with their defaults."""
+    named = list(inspect.signature(cls.__init__).parameters.values())[1:]  # type: ignore[misc]
+    return {each.name: each.default for each in named if each.kind != each.VAR_KEYWORD}
+
+
+class PGBN(NetworkTransformer, TopicMethods, _Settings):
     """Poisson gamma belief network, trained layer by layer; a transformer of documents × terms.
 
     Parameters
     ----------
-    max_width : topics at most, a budget for each layer: (80, 20, 6). Or one number for the first
-        layer, where each further layer begins as wide as the one below, as in the paper.
-    depth : layers at most; None: as many as ``max_width`` has budgets, or 3 for one number.
-    eta : the Dirichlet parameter of the topics, one number or one for each layer.
-    burn_in, sweeps : sweeps before and after pruning each layer, likewise.
-    link : "poisson" for counts, "bernoulli" for 0/1, "gamma" for non-negative reals, the name
-        of a link of your own, or "auto": Poisson if all data are integers, else gamma.
-    sampler : sampler of the first layer, see `pgbn.Network.chain`.
-    min_width : training stops early, with a warning, at a layer with no more factors than this.
-    priors : a `pgbn.Priors`; None means those of the paper.
-    keep_draws : draws of Φ and r to keep, over which `transform`, `perplexity` and `score` average:
-        20 draws predict better than the single Φ of 0; each needs a burn-in of its own.
-    merge_duplicates : merge topics of upper layers that share six of their ten leading terms, and
-        train 50 sweeps more, where ``max_width`` has a budget for each layer; see `merge`.
-    layer, output : what `transform` returns: the proportions θ/θ_· of one layer (output="layer"),
-        or of all layers side by side (output="concat").
-    transform_burn_in, transform_draws : sweeps for the hidden units of a document.
-    n_jobs : threads; None means 1, -1 as many as the environment variable PGBN_THREADS says, else
+    max_width : int or sequence of int
+        The largest number of topics of each layer: (80, 20, 6). Or one number for the first layer;
+        each further layer then begins as wide as the one below, as in the paper.
+    depth : int, optional
+        The largest number of layers. By default as many as ``max_width`` has numbers, or 3 for one
+        number.
+    burn_in, sweeps : int or sequence of int
+        Sweeps before and after pruning, for all layers or for each.
+    link : str
+        "poisson" for counts, "bernoulli" for 0/1, "gamma" for reals of at least 0, the name of a
+        link of your own, or "auto": Poisson if all data are integers, else gamma.
+    layer : int or None
+        The layer whose topic proportions θ/θ_· `transform` returns; None for all layers side by
+        side.
+    n_jobs : int, optional
+        Threads. None means 1; -1 means as many as the environment variable PGBN_THREADS says, else
         all cores. The results do not depend on it.
-    executor : where `fit` works on rows, such as `pgbn.Disk`, in place of ``n_jobs``.
-    random_state, verbose, warm_start : as usual. With warm_start, `fit` on the same data adds
-        the layers that are missing, or trains ``sweeps`` sweeps more if none is, or if
-        ``min_width`` allows none.
+    random_state : int, numpy.random.RandomState or None
+        The seed.
+    verbose : int
+        1 shows a live line, 2 prints a line for every 50 sweeps.
+    warm_start : bool
+        A second `fit` on the same data adds the layers that are missing. If none is, or if
+        ``min_width`` allows none, it trains ``sweeps`` sweeps more.
+    **settings
+        Further parameters, which few models need. They work in `get_params` and `set_params` as
+        the others do:
 
-    learning : "gibbs", or "minibatch" for `pgbn.train_minibatch` with ``burn_in`` + ``sweeps``
-        steps on ``batch_size`` documents each; all layers have the widths of ``max_width``.
+        - ``eta`` (0.05): the Dirichlet parameter of the topics, one number or one for each layer.
+        - ``sampler`` ("auto"): the sampler of the first layer, see `pgbn.Network.chain`.
+        - ``min_width`` (4): training stops early, with a warning, at a layer of at most so many
+          topics.
+        - ``priors`` (None): a `pgbn.Priors`; by default those of the paper.
+        - ``keep_draws`` (0): draws of Φ and r to keep. `transform`, `perplexity` and `score`
+          average over them: 20 draws predict better than one Φ.
+        - ``merge_duplicates`` (True): merge topics of upper layers that share six of their ten
+          leading terms, if ``max_width`` has a number for each layer, and train 50 sweeps more.
+        - ``transform_burn_in``, ``transform_draws`` (100): sweeps for the topic weights of a
+          document.
+        - ``learning`` ("gibbs"): or "minibatch", for `pgbn.train_minibatch` with ``burn_in`` +
+          ``sweeps`` steps on ``batch_size`` (512) documents each. All layers then have the widths
+          of ``max_width``.
+        - ``executor`` (None): where `fit` works on rows, such as `pgbn.Disk`, in place of
+          ``n_jobs``.
 
     Attributes
     ----------
-    components_ : Φ^(1), (K_1, terms), rows sum to one.
-    widths_ : (K_1, …, K_T).
-    models_ : the trained networks of 1 … T layers; `TrainedNetwork` has the rest.
+    components_ : numpy.ndarray
+        Φ^(1), (K_1, terms); rows sum to one.
+    widths_ : tuple of int
+        (K_1, …, K_T).
+    models_ : tuple of TrainedNetwork
+        The trained networks of 1 … T layers.
+    training_ : LayerwiseTraining
+        The same with the reason why training stopped.
+
+    Examples
+    --------
+    >>> X = np.array([[4, 1, 0, 0], [3, 2, 0, 0], [0, 0, 3, 5], [0, 0, 4, 4]] * 5)
+    >>> few = dict(burn_in=20, sweeps=10, transform_burn_in=10, transform_draws=10)
+    >>> model = pgbn.PGBN((4, 2), min_width=1, random_state=0, **few).fit(X)
+    >>> model.transform(X).shape == (20, model.widths_[0])
+    True
+    >>> model.get_feature_names_out()[0]
+    'layer1_topic0'
     """
 
-    def __new__(cls, *arguments: Any, **named: Any) -> Any:
-        """Name the own argument where what other packages call the number of topics is given; the
-        signature of ``__init__`` is left to scikit-learn."""
-        for other in OTHER_NAMES:
-            if other in named:
-                own = cls._width_name
-                many = f"; or {own}=(100, 30, 10), one for each layer" if own == "max_width" else ""
-                raise TypeError(
-                    f"{cls.__name__}() has no argument {other!r}: give the number of topics, at "
-                    f"most, as {own}={named[other]!r}{many}"
-                )
-        return super().__new__(cls)
+    _SETTINGS: ClassVar[Mapping[str, Any]] = _defaults(_Settings)
 
     def __init__(
         self,
         max_width: int | Sequence[int] = WIDTHS,
         depth: int | None = None,
         *,
-        eta: float | Sequence[float] = 0.05,
         burn_in: int | Sequence[int] = 300,
         sweeps: int | Sequence[int] = 200,
         link: str = "auto",
-        sampler: str = "auto",
-        min_width: int = 4,
-        priors: Priors | None = None,
-        keep_draws: int = 0,
-        merge_duplicates: bool = True,
-        layer: int = 1,
-        output: str = "layer",
-        transform_burn_in: int = 100,
-        transform_draws: int = 100,
+        layer: int | None = 1,
         n_jobs: int | None = None,
         random_state: Any = None,
         verbose: int = 0,
         warm_start: bool = False,
-        learning: str = "gibbs",
-        batch_size: int = 512,
-        executor: Executor | None = None,
+        **settings: Any,
     ) -> None:
         self.max_width = max_width
         self.depth = depth
-        self.eta = eta
         self.burn_in = burn_in
         self.sweeps = sweeps
         self.link = link
-        self.sampler = sampler
-        self.min_width = min_width
-        self.priors = priors
-        self.keep_draws = keep_draws
-        self.merge_duplicates = merge_duplicates
         self.layer = layer
-        self.output = output
-        self.transform_burn_in = transform_burn_in
-        self.transform_draws = transform_draws
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
         self.warm_start = warm_start
-        self.learning = learning
-        self.batch_size = batch_size
-        self.executor = executor
+        self._set(settings)
+
+    def _set(self, settings: dict[str, Any]) -> None:
+        """Take the further parameters. A name that other packages give the number of topics gets an
+        error with our own."""
+        own, kind = self._width_name, type(self).__name__
+        for name, value in settings.items():
+            if name in OTHER_NAMES:
+                many = f"; or {own}=(100, 30, 10), one for each layer" if own == "max_width" else ""
+                raise TypeError(
+                    f"{kind}() has no argument {name!r}: give the number of topics, at most, as "
+                    f"{own}={value!r}{many}"
+                )
+            if name not in self._SETTINGS:
+                known = did_you_mean(name, self._get_param_names())
+                raise TypeError(f"{kind}() has no argument {name!r}.{known}")
+        _Settings.__init__(self, **settings)
+
+    @classmethod
+    def _get_param_names(cls) -> list[str]:
+        return sorted({*super()._get_param_names(), *cls._SETTINGS})
+
+    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
+        """The parameters that are not at their defaults."""
+        defaults = {**self._SETTINGS, **_defaults(type(self))}
+        shown = [
+            f"{name}={value!r:.100}"
+            for name, value in self.get_params(deep=False).items()
+            if repr(value) != repr(defaults[name])
+        ]
+        return f"{type(self).__name__}({', '.join(shown)})"[:N_CHAR_MAX]
+
+    def _repr_html_inner(self) -> str:
+        """The topics of a fitted model; scikit-learn's diagram of others."""
+        shown = self.training_._repr_html_() if hasattr(self, "training_") else None
+        return shown or str(super()._repr_html_inner())
 
     # ---- fitting --------------------------------------------------------------------
 
@@ -376,44 +423,105 @@ class PGBN(NetworkTransformer, TopicMethods):
 
     # ---- features -------------------------------------------------------------------
 
-    def transform(self, X: Any, layer: int | None = None, output: str | None = None) -> Any:
-        """Posterior means of θ/θ_· for each document: of one layer, or output="concat" of all.
-        Without either the choice is that of the estimator; a ``layer`` given here wins over it.
+    def transform(self, X: Any) -> Any:
+        """The posterior means of the topic proportions θ/θ_· of each document.
 
         A document gets the same features in any batch: its random stream is keyed by its content.
+
+        Parameters
+        ----------
+        X : documents × terms
+            With the terms of `fit`, in their order.
+
+        Returns
+        -------
+        numpy.ndarray or data frame
+            Documents × topics of ``layer``, or of all layers side by side if it is None. Column k
+            is topic k of the layer.
+
+        Examples
+        --------
+        >>> X = np.array([[4, 1, 0, 0], [3, 2, 0, 0], [0, 0, 3, 5], [0, 0, 4, 4]] * 5)
+        >>> few = dict(burn_in=20, sweeps=10, transform_burn_in=10, transform_draws=10)
+        >>> model = pgbn.PGBN((4, 2), min_width=1, random_state=0, **few).fit(X)
+        >>> model.transform(X).shape == (20, model.widths_[0])
+        True
+        >>> model.set_params(layer=None).transform(X).shape == (20, sum(model.widths_))
+        True
         """
         check_is_fitted(self)
-        columns = _Columns(self, *read_choice(self, layer, output))
-        columns.set_output(**getattr(self, "_sklearn_output_config", {}))
-        return columns.transform(X)
+        layer = read_layer(self)
+        X = self._documents(X)
+        with live(self.verbose == 1, _KERNELS):
+            rows = infer(self.training_.deepest, X, layers=layer, units=False, **self._rows())
+        return rows.features(layer)
 
-    def get_feature_names_out(
-        self, input_features: Any = None, layer: int | None = None, output: str | None = None
-    ) -> NDArray[Any]:
-        """The names of the columns of `transform`: pgbn0, pgbn1, … for the first layer, pgbn2_0,
-        pgbn2_1, … for the second. ``input_features`` is there for scikit-learn and not used."""
-        check_is_fitted(self)
-        return _Columns(self, *read_choice(self, layer, output)).get_feature_names_out()
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
+        """The names of the columns of `transform`: layer1_topic0, layer1_topic1, …
 
-    def inverse_transform(self, Z: Any, layer: int | None = None) -> NDArray[np.float64]:
-        """The term proportions Ψ^(t) θ^(t)/θ^(t)_· that features of a layer stand for; of features
-        of all layers side by side, those of ``layer``, or of the first, are taken."""
+        Parameters
+        ----------
+        input_features : ignored
+            For scikit-learn.
+
+        Returns
+        -------
+        numpy.ndarray of str
+            A name for each column.
+
+        Examples
+        --------
+        >>> X = np.array([[4, 1, 0, 0], [3, 2, 0, 0], [0, 0, 3, 5], [0, 0, 4, 4]] * 5)
+        >>> model = pgbn.PGBN(4, 1, burn_in=20, sweeps=10, random_state=0).fit(X)
+        >>> model.get_feature_names_out()[0]
+        'layer1_topic0'
+        """
         check_is_fitted(self)
-        chosen, _ = read_choice(self, layer, None)
+        chosen = read_layer(self)
+        return np.array(
+            [
+                f"layer{layer}_topic{k}"
+                for layer, width in enumerate(self.widths_, 1)
+                if chosen in (None, layer)
+                for k in range(width)
+            ],
+            object,
+        )
+
+    def inverse_transform(self, Z: Any) -> NDArray[np.float64]:
+        """The term proportions Ψ^(t) θ^(t)/θ^(t)_· that features stand for.
+
+        Parameters
+        ----------
+        Z : documents × topics
+            Features as `transform` gives them. Of all layers side by side, the first is taken.
+
+        Returns
+        -------
+        numpy.ndarray
+            Documents × terms; rows sum to one.
+
+        Examples
+        --------
+        >>> X = np.array([[4, 1, 0, 0], [3, 2, 0, 0], [0, 0, 3, 5], [0, 0, 4, 4]] * 5)
+        >>> few = dict(burn_in=20, sweeps=10, transform_burn_in=10, transform_draws=10)
+        >>> model = pgbn.PGBN((4, 2), min_width=1, random_state=0, **few).fit(X)
+        >>> model.inverse_transform(model.transform(X)).shape
+        (20, 4)
+        """
+        check_is_fitted(self)
+        layer = read_layer(self)
         others = [dim for dim in getattr(Z, "dims", ()) if dim != "doc"]
         Z = in_order("Z", ("doc", *others) if len(others) == 1 else ("doc", "topic"), Z)
         with blaming("Z"):
             features = check_array(Z, dtype=np.float64, input_name="Z")
-        if self.output == "concat" and features.shape[1] == sum(self.widths_):
-            chosen = 1 if layer is None else chosen
-            start = sum(self.widths_[: chosen - 1])
-            features = features[:, start : start + self.widths_[chosen - 1]]
+        chosen = layer or 1
         width = self.widths_[chosen - 1]
-        if features.shape[1] != width:
-            raise DataError(
-                f"Z: features have {features.shape[1]} columns; layer {chosen} has {width}"
-            )
-        return np.asarray(features @ topic_terms(self.training_.deepest, chosen))
+        expected = sum(self.widths_) if layer is None else width
+        if features.shape[1] != expected:
+            which = "all layers together have" if layer is None else f"layer {layer} has"
+            raise DataError(f"Z: features have {features.shape[1]} columns; {which} {expected}")
+        return np.asarray(features[:, :width] @ topic_terms(self.training_.deepest, chosen))
 
     def _documents(self, X: Any) -> Any:
         """New documents, of the terms that it was fitted on."""
@@ -529,57 +637,58 @@ class PGBN(NetworkTransformer, TopicMethods):
         return kept_data(self)
 
 
-# scikit-learn has wrapped `transform`, to name its columns by what the estimator says, which does
-# not know which layer was asked for: `_Columns` names them.
-PGBN.transform = PGBN.transform.__wrapped__  # type: ignore[attr-defined,method-assign]
-
-
 class PFA(PGBN):
     """Poisson factor analysis with the gamma–negative binomial process: a PGBN of one layer.
 
-    ``width`` is the number of topics at most; the other parameters are those of `PGBN`.
+    Parameters
+    ----------
+    width : int
+        The largest number of topics.
+    burn_in, sweeps : int
+        Sweeps before and after pruning.
+    link, n_jobs, random_state, verbose, warm_start
+        Those of `PGBN`.
+    **settings
+        ``eta``, ``sampler``, ``priors``, ``keep_draws``, ``transform_burn_in``,
+        ``transform_draws`` and ``executor`` of `PGBN`.
+
+    Examples
+    --------
+    >>> X = np.array([[4, 1, 0, 0], [3, 2, 0, 0], [0, 0, 3, 5], [0, 0, 4, 4]] * 5)
+    >>> model = pgbn.PFA(4, burn_in=20, sweeps=10, random_state=0).fit(X)
+    >>> len(model.widths_)
+    1
     """
+
+    _SETTINGS: ClassVar[Mapping[str, Any]] = {
+        name: default
+        for name, default in PGBN._SETTINGS.items()
+        if name not in ("min_width", "merge_duplicates", "learning", "batch_size")
+    }
 
     def __init__(
         self,
         width: int = 100,
         *,
-        eta: float = 0.05,
         burn_in: int = 300,
         sweeps: int = 200,
         link: str = "auto",
-        sampler: str = "auto",
-        priors: Priors | None = None,
-        keep_draws: int = 0,
-        transform_burn_in: int = 100,
-        transform_draws: int = 100,
         n_jobs: int | None = None,
         random_state: Any = None,
         verbose: int = 0,
         warm_start: bool = False,
-        executor: Executor | None = None,
+        **settings: Any,
     ) -> None:
         self.width = width
-        self.eta = eta
         self.burn_in = burn_in
         self.sweeps = sweeps
         self.link = link
-        self.sampler = sampler
-        self.priors = priors
-        self.keep_draws = keep_draws
-        self.transform_burn_in = transform_burn_in
-        self.transform_draws = transform_draws
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
         self.warm_start = warm_start
-        self.executor = executor
+        self._set(settings)
 
     depth: int | None = 1
-    merge_duplicates = False
-    learning = "gibbs"
-    batch_size = 512
-    min_width = 4
-    layer = 1
-    output = "layer"
+    layer: int | None = 1
     _width_name = "width"

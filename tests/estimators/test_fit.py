@@ -80,7 +80,7 @@ def test_a_fitted_estimator_survives_a_failure() -> None:
         ({"layer": 5}, "layer=5 must be an integer from 1 to depth=3"),
         ({"layer": 0}, "layer=0 must"),
         ({"layer": True}, "layer=True must"),
-        ({"output": "x"}, "output='x' must"),
+        ({"layer": "x"}, "layer='x' must"),
         ({"transform_draws": 0}, "transform_draws=0 must"),
         ({"transform_burn_in": -1}, "transform_burn_in=-1 must"),
         ({"n_jobs": 0}, "n_jobs=0 must"),
@@ -108,7 +108,8 @@ def test_fewer_layers_than_asked_for_are_told() -> None:
         model.fit(X)
     assert received[0].filename == __file__
     with pytest.raises(DataError, match=r"layers 1 to 1 \(training ended: layer 1 has 4 ≤ 4"):
-        model.transform(X, layer=2)
+        model.set_params(layer=2).transform(X)
+    model.set_params(layer=1)
     sweeps = model.n_iter_
     with pytest.warns(pgbn.PgbnWarning, match=told):
         model.fit(X)  # goes on with the layer that there is
@@ -319,7 +320,7 @@ def test_merge_trains_on_and_keeps_the_other_widths(model):
     assert model.n_iter_ == sweeps + 4
     assert model.components_.shape == (6, X.shape[1])
     assert "4 topics of layer 2 were merged to 3" in model.training_.stopped
-    assert model.transform(X, layer=2).shape == (X.shape[0], 3)
+    assert model.set_params(layer=2).transform(X).shape == (X.shape[0], 3)
 
 
 def test_reduce_and_merge_without_sweeps(model):

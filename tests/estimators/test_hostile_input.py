@@ -24,7 +24,7 @@ FAST = {"burn_in": 2, "sweeps": 1, "transform_burn_in": 1, "transform_draws": 2,
         "random_state": 0}  # fmt: skip
 SIZES = ("max_width", "depth", "n_jobs", "eta")  # a huge number is refused at once
 OTHERS = ("burn_in", "sweeps", "transform_burn_in", "transform_draws", "link", "sampler",
-          "layer", "output", "random_state", "verbose", "warm_start", "min_width",
+          "layer", "random_state", "verbose", "warm_start", "min_width",
           "priors")  # fmt: skip
 
 
@@ -60,7 +60,7 @@ def test_parameters(sizes: dict[str, Any], others: dict[str, Any]) -> None:
 
     def run() -> bool:
         model = pgbn.PGBN(**parameters).fit(X)
-        if parameters.get("output") == "concat" or parameters.get("layer", 1) != 1:
+        if parameters.get("layer", 1) != 1:
             return bool(np.isfinite(model.transform(X)).all())
         check_features(model, X)
         return True

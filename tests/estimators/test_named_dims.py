@@ -66,11 +66,11 @@ def test_labels_along_terms_are_names_of_columns() -> None:
         with pytest.raises(DataError, match="must be in the same order"):
             model.transform(other)
     ways = {"burn_in": 1, "draws": 1, "seed": 0}
-    found = model.infer(X, **ways).features()
+    found = model.training_.infer(X, **ways).features()
     for other in (named, named[::-1], frame[TERMS[::-1]]):
-        assert np.array_equal(model.infer(other, **ways).features(), found)
+        assert np.array_equal(model.training_.infer(other, **ways).features(), found)
     with pytest.raises(DataError, match="X: none of its columns, 'a', …, is a term of the model"):
-        model.infer(frame.set_axis(list("abcdefghi"), axis=1), **ways)
+        model.training_.infer(frame.set_axis(list("abcdefghi"), axis=1), **ways)
 
 
 def test_a_network_has_dims_of_its_own() -> None:
@@ -90,7 +90,7 @@ def test_arrays_of_the_package_sparse(wrapped: bool, tmp_path: Path) -> None:
     model = pgbn.PFA(3, random_state=0, **FEW)
     assert np.array_equal(model.fit(given).transform(given), model.fit(X).transform(X))
     ways = {"burn_in": 1, "draws": 1, "seed": 0}
-    one, two = (model.infer(data, **ways).features() for data in (given, X))
+    one, two = (model.training_.infer(data, **ways).features() for data in (given, X))
     assert np.array_equal(one, two)
     built = pgbn.Corpus.build(given, tmp_path / "corpus")
     assert np.array_equal(built.counts.toarray(), X)

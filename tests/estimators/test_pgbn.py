@@ -58,7 +58,7 @@ def model():
         PGBN(3, 2, burn_in=3, sweeps=2, transform_burn_in=2, transform_draws=2),
         pytest.param(
             PGBN(3, 2, burn_in=3, sweeps=2, transform_burn_in=2, transform_draws=2,
-                 output="concat", min_width=0),
+                 layer=None, min_width=0),
             marks=pytest.mark.long,
         ),
     ],
@@ -218,61 +218,78 @@ def test_a_forged_number_of_features_is_refused(model):
 # ---- features: the names of their columns, data frames, and back to the terms --------------
 
 
+def of_layer(model: PGBN, layer: int | None) -> PGBN:
+    """A copy of a fitted estimator whose features are those of a layer, or of all."""
+    return copy.deepcopy(model).set_params(layer=layer)
+
+
 def test_one_layer_or_all(model):
-    """A layer that is asked for wins over the output of the estimator."""
-    concat = pickle.loads(pickle.dumps(model)).set_params(output="concat")
+    concat = of_layer(model, None)
     both = concat.transform(X)
-    np.testing.assert_array_equal(model.transform(X, output="concat"), both)
     parts = np.split(both, [model.widths_[0]], axis=1)
     names = concat.get_feature_names_out().tolist()
-    assert (names[0], names[model.widths_[0]]) == ("pgbn0", "pgbn2_0")
+    assert (names[0], names[model.widths_[0]]) == ("layer1_topic0", "layer2_topic0")
     for layer, part in enumerate(parts, 1):
+        each = of_layer(model, layer)
         assert part.shape == (60, model.widths_[layer - 1])
         np.testing.assert_allclose(part.sum(axis=1), 1.0)
-        terms = model.inverse_transform(part, layer=layer)
-        np.testing.assert_allclose(terms.sum(axis=1), 1.0)
-        for each in (model, concat):
-            np.testing.assert_array_equal(each.transform(X, layer=layer), part)
-            np.testing.assert_allclose(each.inverse_transform(part, layer=layer), terms)
-            own = each.get_feature_names_out(layer=layer).tolist()
-            assert own == [name for name in names if name.startswith("pgbn2_") == (layer == 2)]
-        np.testing.assert_allclose(concat.inverse_transform(both, layer=layer), terms)
+        np.testing.assert_allclose(each.inverse_transform(part).sum(axis=1), 1.0)
+        np.testing.assert_array_equal(each.transform(X), part)
+        own = each.get_feature_names_out().tolist()
+        assert own == [name for name in names if name.startswith(f"layer{layer}_")]
+    second = parts[1] @ model.training_.deepest.phi[1] @ model.components_
+    np.testing.assert_allclose(of_layer(model, 2).inverse_transform(parts[1]), second)
     np.testing.assert_allclose(model.inverse_transform(parts[0]), parts[0] @ model.components_)
     np.testing.assert_allclose(concat.inverse_transform(both), parts[0] @ model.components_)
-    for wrong, message in (
-        ({"layer": 3}, "layers 1 to 2"),
-        ({"output": "all"}, "output='all'"),
-        ({"layer": 2, "output": "concat"}, r"layer=2, output='concat': give the layer, or"),
-    ):
-        with pytest.raises(DataError, match=message):
-            model.transform(X, **wrong)
-        with pytest.raises(DataError, match=message):
-            model.get_feature_names_out(**wrong)
-    with pytest.raises(DataError, match="columns"):
+    for wrong in (3, 0, "all", 1.5):
+        for call in (lambda each: each.transform(X), lambda each: each.get_feature_names_out()):
+            with pytest.raises(DataError, match=r"layer=.*: the network has layers 1 to 2"):
+                call(of_layer(model, wrong))
+    with pytest.raises(DataError, match="3 columns; layer 1 has"):
         model.inverse_transform(np.ones((2, 3)))
+    with pytest.raises(DataError, match="3 columns; all layers together have"):
+        concat.inverse_transform(np.ones((2, 3)))
+
+
+def test_column_k_is_topic_k(model):
+    """The list of topics, the features, the weights and the frames speak of the same topics."""
+    topics = model.topics(1)
+    assert [topic.index for topic in topics] == list(range(model.widths_[0]))
+    weights = [topic.weight for topic in topics]
+    assert weights == sorted(weights, reverse=True)
+    assert list(model.document_topics_frame(X).columns) == list(model.get_feature_names_out())
 
 
 @pytest.mark.parametrize("everywhere", [True, False], ids=["set_config", "set_output"])
 def test_data_frames_have_the_columns_that_were_asked_for(model, everywhere):
     rows = [f"d{j}" for j in range(60)]
     documents = pandas.DataFrame(X.toarray(), index=rows)
-    chosen = pickle.loads(pickle.dumps(model)).set_output(
-        transform=None if everywhere else "pandas"
-    )
-    with sklearn.config_context(transform_output="pandas" if everywhere else "default"):
-        frames = [chosen.transform(documents), chosen.transform(documents, layer=2)]
-        both = chosen.transform(documents, output="concat")
-        chosen.set_params(layer=2)
-        pandas.testing.assert_frame_equal(chosen.transform(documents), frames[1])
-    for layer, frame in enumerate(frames, 1):
-        assert list(frame.columns) == list(model.get_feature_names_out(layer=layer))
+    frames = []
+    for layer in (1, 2, None):
+        plain = of_layer(model, layer)
+        chosen = of_layer(model, layer).set_output(transform=None if everywhere else "pandas")
+        with sklearn.config_context(transform_output="pandas" if everywhere else "default"):
+            frame = chosen.transform(documents)
+        assert list(frame.columns) == list(plain.get_feature_names_out())
         assert list(frame.index) == rows
-        np.testing.assert_array_equal(frame.to_numpy(), model.transform(X, layer=layer))
-    pandas.testing.assert_frame_equal(both, pandas.concat(frames, axis=1))
+        np.testing.assert_array_equal(frame.to_numpy(), plain.transform(X))
+        frames.append(frame)
+    pandas.testing.assert_frame_equal(frames[2], pandas.concat(frames[:2], axis=1))
     one = PFA(3, random_state=0, **FAST).set_output(transform="pandas").fit(X)
-    assert list(one.transform(X).columns) == ["pfa0", "pfa1", "pfa2"]
-    pandas.testing.assert_frame_equal(one.transform(X, output="concat"), one.transform(X))
-    assert list(one.fit_transform(X).columns) == ["pfa0", "pfa1", "pfa2"]
+    assert list(one.transform(X).columns) == [f"layer1_topic{k}" for k in range(3)]
+    pandas.testing.assert_frame_equal(one.fit_transform(X), one.transform(X))
+
+
+def test_the_signature_shows_ten_parameters_and_knows_the_others():
+    shown = inspect.signature(PGBN).parameters
+    assert len(shown) == 10
+    every = PGBN(4, eta=0.1, min_width=2).get_params()
+    assert {*shown} < {*every}
+    assert (every["eta"], every["min_width"], every["transform_draws"]) == (0.1, 2, 100)
+    with pytest.raises(TypeError, match=r"PGBN\(\) has no argument 'min_widht'.*'min_width'"):
+        PGBN(4, min_widht=1)
+    with pytest.raises(TypeError, match=r"PFA\(\) has no argument 'min_width'"):
+        PFA(4, min_width=1)
 
 
 @pytest.mark.parametrize(
@@ -303,7 +320,7 @@ def test_estimators_are_made_copied_and_shown_as_before():
     assert list(shown)[:2] == ["max_width", "depth"]
     assert shown["max_width"].default == (80, 20, 6)
     assert next(iter(inspect.signature(PFA).parameters)) == "width"
-    with pytest.raises(TypeError, match="unexpected keyword argument 'topics'"):
+    with pytest.raises(TypeError, match="has no argument 'topics'"):
         PGBN(topics=20)
 
 

@@ -1,5 +1,6 @@
 """Tables of topics and documents, labels; topics by class, over time, and covariates."""
 
+import copy
 import sys
 from dataclasses import replace
 
@@ -67,7 +68,9 @@ def test_words_stand_by_the_relevance_that_is_asked_for(model, relevance):
 def test_documents_as_a_table(model, documents):
     frame = model.document_topics_frame(documents, layer=2)
     assert frame.index.tolist() == documents.index.tolist()
-    np.testing.assert_array_equal(frame.to_numpy(), model.transform(documents, layer=2))
+    np.testing.assert_array_equal(
+        frame.to_numpy(), copy.deepcopy(model).set_params(layer=2).transform(documents)
+    )
     named = model.document_topics_frame(X[:2], names=["a", "b"])
     assert named.index.tolist() == ["a", "b"]
     with pytest.raises(DataError, match="names: 1 names for 2 documents"):

@@ -82,6 +82,8 @@ def _object(value: Any) -> dict[str, Any]:
     for name, default in newer.items():  # parameters that the files are older than
         if parameters.get(name) == default:
             del parameters[name]
+    if "layer" in parameters:  # of the features: another parameter asked for all layers
+        parameters["output"] = "concat" if parameters["layer"] == "None" else "layer"
     if not hasattr(value, "training_"):
         return {"parameters": parameters}
     names = getattr(value, "feature_names_in_", None)

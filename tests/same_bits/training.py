@@ -118,7 +118,8 @@ def _add_estimators() -> None:
     def deep(threads: int, link: str = "auto", data: str = "poisson") -> object:
         X, new = documents(data), documents(data, 20, seed=2)
         model = pg.PGBN(12, 2, link=link, min_width=1, n_jobs=threads, **few).fit(X)
-        every = [model.transform(new, layer=2), model.transform(new, output="concat")]
+        every = [model.set_params(layer=layer).transform(new) for layer in (2, None)]
+        model.set_params(layer=1)
         return [_fitted(model, X, new), every, model.generate(3)["x"]]
 
     def flat(threads: int) -> object:
