@@ -275,7 +275,7 @@ def test_a_missing_table_draw_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_wrong_exposure_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     right = Reference.through
     monkeypatch.setattr(Reference, "through", lambda *args: 0.8 * right(*args))
-    assert joint("gamma_markov_chain", 2000, 4).worst > 6
+    assert joint("gp_dpfa", 2000, 4).worst > 6
 
 
 @pytest.mark.usefixtures("nothing_random")

@@ -10,7 +10,6 @@ from pgbn.zoo.dirbn import dirbn
 from pgbn.zoo.dpfa_sbn import dpfa_sbn
 from pgbn.zoo.dynamic_topics import dynamic_topics
 from pgbn.zoo.epm import epm
-from pgbn.zoo.gamma_markov_chain import gamma_markov_chain
 from pgbn.zoo.gated_pfa import gated_pfa
 from pgbn.zoo.gp_dpfa import gp_dpfa
 from pgbn.zoo.hgp_epm import hgp_epm
@@ -27,7 +26,7 @@ from pgbn.zoo.tucker import tucker
 
 __all__ = [
     "author_topic", "bnbp", "bptf", "covariates", "cpgbn", "deep_pgds", "dirbn", "dpfa_sbn",
-    "dynamic_topics", "epm", "gamma_markov_chain", "gated_pfa", "gp_dpfa", "hdp_lda", "hgp_epm",
+    "dynamic_topics", "epm", "gated_pfa", "gp_dpfa", "hdp_lda", "hgp_epm",
     "hidden_markov", "hpf", "lda", "multimodal", "nbfa", "pfa", "pgbn", "pgds", "phrase_windows",
     "poisson_mixture", "prgds", "tucker",
 ]  # fmt: skip

@@ -28,7 +28,9 @@ def check_one_width(width: Any, name: str = "width") -> int:
 
 
 def check_widths(widths: Any, name: str = "widths") -> list[int]:
-    """One width for each layer, the one nearest to the data first."""
+    """One width for each layer, the one nearest to the data first; a number is one layer."""
+    if isinstance(widths, Integral):
+        return [check_one_width(widths, name)]
     if isinstance(widths, (str, bytes, Mapping)) or not np.iterable(widths):
         raise NetworkError(
             f"widths={widths!r}: give a list with the width of each layer, such as widths=[100, 50]"
@@ -142,7 +144,7 @@ def check_number_or_prior(value: Any, name: str) -> float | tuple[float, float]:
 
 # The types of arguments: `validated` calls the check of each.
 Width = Annotated[int, check_one_width]
-Widths = Annotated[Sequence[int], check_widths]
+Widths = Annotated[int | Sequence[int], check_widths]
 ModeWidths = Annotated[Mapping[str, int], check_mode_widths]
 Modes = Annotated[Sequence[str], check_modes]
 Modalities = Annotated[Mapping[str, str], check_modalities]

@@ -20,6 +20,28 @@ def author_topic(
     as arguments). The data nearly determine the length.
 
     Reference: Rosen-Zvi, Griffiths, Steyvers & Smyth, The author-topic model, UAI 2004.
+
+    Parameters
+    ----------
+    width : int
+        The number of topics: K.
+    alpha : float
+        The concentration α.
+    eta : float
+        The concentration η of the topics. Smaller values give topics of fewer words.
+    length_prior : (float, float)
+        (shape, rate) of the gamma prior of the lengths l_j.
+
+    Returns
+    -------
+    Network
+        The model, which data complete.
+
+    Examples
+    --------
+    >>> net = pgbn.zoo.author_topic(4)
+    >>> net.latent
+    ['phi', 'length', 'theta']
     """
     author = Categories("author", dims="doc", of="writer")
     length = Gamma("length", *length_prior, dims="doc")

@@ -19,6 +19,28 @@ def bnbp(
     Nodes: x, phi, theta, r, p.
 
     References: Zhou, Hannah, Dunson & Carin, AISTATS 2012; Zhou, NIPS 2014.
+
+    Parameters
+    ----------
+    width : int
+        The number of topics: K.
+    eta : float
+        The concentration η of the topics. Smaller values give topics of fewer words.
+    concentration : float
+        c of the beta prior of the p_k.
+    r_prior : (float, float)
+        (shape, rate) of the gamma prior of the r.
+
+    Returns
+    -------
+    Network
+        The model, which data complete.
+
+    Examples
+    --------
+    >>> net = pgbn.zoo.bnbp(4)
+    >>> net.latent
+    ['phi', 'r', 'p', 'theta']
     """
     c, epsilon = concentration, 1 / max(width, 2)
     r = Gamma("r", *r_prior, dims="doc")

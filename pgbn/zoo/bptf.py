@@ -23,6 +23,28 @@ def bptf(
     mean of θᵐ; its prior here is that of pgbn.
 
     Reference: Schein, Paisley, Blei & Wallach, Bayesian Poisson tensor factorization, KDD 2015.
+
+    Parameters
+    ----------
+    width : int
+        The number of components: K.
+    modes : sequence of str
+        The names of the modes of the tensor, which are its dims.
+    alpha : float
+        The shape α of the θ.
+    beta_prior : (float, float)
+        (shape, rate) of the gamma prior of the β.
+
+    Returns
+    -------
+    Network
+        The model, which data complete.
+
+    Examples
+    --------
+    >>> net = pgbn.zoo.bptf(3, modes=("user", "item", "day"))
+    >>> net.latent
+    ['beta_user', 'theta_user', 'beta_item', 'theta_item', 'beta_day', 'theta_day']
     """
     factors = []
     for mode in modes:

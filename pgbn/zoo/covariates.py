@@ -33,6 +33,32 @@ def covariates(
     References: Mimno & McCallum, Topic models conditioned on arbitrary features with
     Dirichlet-multinomial regression, UAI 2008 (without noise, and with Dirichlet proportions);
     Zhou, Li, Dunson & Carin, Lognormal and gamma mixed negative binomial regression, ICML 2012.
+
+    Parameters
+    ----------
+    width : int
+        The number of topics: K.
+    features : array
+        F: a row for each document, and a column for each covariate.
+    eta : float
+        The concentration η of the topics. Smaller values give topics of fewer words.
+    spread_prior : (float, float)
+        (shape, rate) of the gamma prior of the precisions s_l.
+    noise_prior : (float, float)
+        (shape, rate) of the gamma prior of τ.
+    c_prior : (float, float)
+        (shape, rate) of the gamma prior of the rates c.
+
+    Returns
+    -------
+    Network
+        The model, which data complete.
+
+    Examples
+    --------
+    >>> net = pgbn.zoo.covariates(4, features=[[0.0], [1.0], [0.5]])
+    >>> net.latent
+    ['phi', 'spread', 'beta', 'bias', 'noise', 'a', 'c', 'theta']
     """
     spread = Gamma("spread", *spread_prior, dims="covariate")
     beta = Normal("beta", 0.0, spread, dims=("topic", "covariate"))

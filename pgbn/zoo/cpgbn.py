@@ -34,6 +34,30 @@ def cpgbn(
     before a text.
 
     Reference: Wang, Chen, Xiao & Zhou, Convolutional Poisson gamma belief network, ICML 2019.
+
+    Parameters
+    ----------
+    width : int
+        The number of phrases: K.
+    phrase : int
+        The number of words of a phrase.
+    eta : float
+        The concentration η of the topics. Smaller values give topics of fewer words.
+    r_prior : (float, float)
+        (shape, rate) of the gamma prior of the r.
+    c_prior : (float, float)
+        (shape, rate) of the gamma prior of the rates c.
+
+    Returns
+    -------
+    Network
+        The model, which data complete.
+
+    Examples
+    --------
+    >>> net = pgbn.zoo.cpgbn(4)
+    >>> net.latent
+    ['phi', 'r', 'u', 'c', 'theta']
     """
     sizes = {"topic": width, "shift": phrase}
     window = Categories("window", dims=("position", "shift"), of="place")
@@ -53,6 +77,26 @@ def phrase_windows(
     """The data of `cpgbn`: texts, as the numbers of their words in order, one after another.
 
     A text of n words has n positions and n + phrase − 1 places at which a phrase may begin.
+
+    Parameters
+    ----------
+    texts : iterable of sequences of int
+        The numbers of the words of each text, in order.
+    phrase : int
+        The number of words of a phrase.
+    terms : int, optional
+        The number of terms. By default it is the largest number of a word plus 1.
+
+    Returns
+    -------
+    dict
+        The data of the network.
+
+    Examples
+    --------
+    >>> data = pgbn.zoo.phrase_windows([[0, 1, 1], [2, 0]], phrase=2)
+    >>> sorted(data)
+    ['text', 'window', 'x']
     """
     words = [_word_numbers(text) for text in texts] if np.iterable(texts) else []
     if not words:

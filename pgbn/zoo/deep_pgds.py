@@ -31,6 +31,37 @@ def deep_pgds(
     it is `pgds`. The defaults are those of `pgds`: the paper's, except its shrinkage prior of Π.
 
     Reference: Guo, Chen, Zhang & Zhou, Deep Poisson gamma dynamical systems, NeurIPS 2018.
+
+    Parameters
+    ----------
+    widths : int or list of int
+        The number of topics of each layer, the one nearest to the data first.
+    eta : float or list of float
+        The concentration η of the topics, for all layers or for each.
+    epsilon : float
+        The concentration ε of the columns of Π.
+    tau : float
+        τ: larger values let strengths change more slowly.
+    gamma0 : float
+        γ0, which says how many topics are used.
+    beta_prior : (float, float)
+        (shape, rate) of the gamma prior of the β.
+    delta_prior : (float, float)
+        (shape, rate) of the gamma prior of the δ_t.
+    link : str
+        What the data are: "poisson" (counts), "bernoulli" (0 and 1) or "gamma" (reals ≥ 0), or a
+        link of your own.
+
+    Returns
+    -------
+    Network
+        The model, which data complete.
+
+    Examples
+    --------
+    >>> net = pgbn.zoo.deep_pgds([4, 2])
+    >>> net.latent
+    ['delta', 'phi1', 'phi2', 'pi2', 'beta', 'nu', 'theta2', 'pi1', 'theta1']
     """
     sizes = {layers.topic(t): width for t, width in enumerate(widths, 1)}
     depth, etas = len(sizes), per_layer(eta, len(sizes), "eta")

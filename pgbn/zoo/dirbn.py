@@ -32,6 +32,34 @@ def dirbn(
     Reference: Zhao, Du, Buntine & Zhou, Dirichlet belief networks for topic structure learning,
     NeurIPS 2018. Its program draws g, γ0, c0 and c before β, given the old β (and counts tables one
     customer too late). pgbn rejects that order.
+
+    Parameters
+    ----------
+    widths : int or list of int
+        The number of topics of each layer, the one nearest to the data first.
+    eta : float
+        The concentration η of the topics. Smaller values give topics of fewer words.
+    c_prior : (float, float)
+        (shape, rate) of the gamma prior of the rates c.
+    c0_prior : (float, float)
+        (shape, rate) of the gamma prior of c0, the rate of the r_k.
+    gamma0_prior : (float, float)
+        (shape, rate) of the gamma prior of γ0, which says how many topics are used.
+    r_prior : (float, float)
+        (shape, rate) of the gamma prior of the r.
+    p_prior : (float, float)
+        (a, b) of the beta prior of the p_j.
+
+    Returns
+    -------
+    Network
+        The model, which data complete.
+
+    Examples
+    --------
+    >>> net = pgbn.zoo.dirbn([8, 4])
+    >>> net.latent
+    ['gamma0_2', 'c0_2', 'g2', 'c2', 'beta2', 'phi2', 'phi1', 'r', 'p', 'theta']
     """
     sizes = {layers.topic(t): width for t, width in enumerate(widths, 1)}
     base = gamma0_prior, c0_prior

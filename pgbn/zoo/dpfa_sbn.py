@@ -29,6 +29,34 @@ def dpfa_sbn(
 
     Reference: Gan, Chen, Henao, Carlson & Carin, Scalable deep Poisson factor analysis for topic
     modeling, ICML 2015.
+
+    Parameters
+    ----------
+    widths : int or list of int
+        The numbers of topics and of units of each layer, topics first.
+    eta : float
+        The concentration η of the topics. Smaller values give topics of fewer words.
+    pi_prior : (float, float)
+        (a, b) of the beta prior of the π_k.
+    w_prior : (float, float)
+        (shape, rate) of the gamma prior of the precisions τ_t of the weights.
+    p_prior : (float, float)
+        (a, b) of the beta prior of the p_j.
+    c0_prior : (float, float)
+        (shape, rate) of the gamma prior of c0, the rate of the r_k.
+    gamma0_prior : (float, float)
+        (shape, rate) of the gamma prior of γ0, which says how many topics are used.
+
+    Returns
+    -------
+    Network
+        The model, which data complete.
+
+    Examples
+    --------
+    >>> net = pgbn.zoo.dpfa_sbn([8, 4])
+    >>> net.latent
+    ['phi', 'gamma0', 'c0', 'r', 'tau1', 'w1', 'pi', 'h2', 'b1', 'h1', 'p', 'theta']
     """
     sizes = {"topic" if t == 1 else f"unit{t}": k for t, k in enumerate(widths, 1)}
     *lower, top = sizes

@@ -29,6 +29,32 @@ def dynamic_topics(
 
     Reference: the chain of Dirichlets is that of Iwata, Watanabe, Yamada & Ueda, Topic tracking
     model for analyzing consumer purchase behavior, IJCAI 2009; here it is drawn, not estimated.
+
+    Parameters
+    ----------
+    width : int
+        The number of topics: K.
+    eta : float
+        The concentration η of the topics. Smaller values give topics of fewer words.
+    kappa_prior : (float, float)
+        (shape, rate) of the gamma prior of the κ_k.
+    r_prior : (float, float)
+        (shape, rate) of the gamma prior of the r.
+    p_prior : (float, float)
+        (a, b) of the beta prior of the p_j.
+    period : array of int, optional
+        The times t(j) of the documents. By default they are given with the data.
+
+    Returns
+    -------
+    Network
+        The model, which data complete.
+
+    Examples
+    --------
+    >>> net = pgbn.zoo.dynamic_topics(4)
+    >>> net.latent
+    ['kappa', 'phi', 'r', 'p', 'theta']
     """
     kappa = Gamma("kappa", *kappa_prior, dims="topic")
     walk = Shift(kappa * Self(), along="time", initial=eta)

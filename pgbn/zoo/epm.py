@@ -26,6 +26,32 @@ def epm(
 
     Reference: Zhou, Infinite edge partition models for overlapping community detection and link
     prediction, AISTATS 2015.
+
+    Parameters
+    ----------
+    width : int
+        The number of communities: K.
+    weighted : bool
+        Whether the data are counts n_ij instead of 0 and 1.
+    a_prior : (float, float)
+        (shape, rate) of the gamma prior of the a_i.
+    c_prior : (float, float)
+        (shape, rate) of the gamma prior of the rates c.
+    c0_prior : (float, float)
+        (shape, rate) of the gamma prior of c0, the rate of the r_k.
+    gamma0_prior : (float, float)
+        (shape, rate) of the gamma prior of γ0, which says how many topics are used.
+
+    Returns
+    -------
+    Network
+        The model, which data complete.
+
+    Examples
+    --------
+    >>> net = pgbn.zoo.epm(4)
+    >>> net.latent
+    ['gamma0', 'c0', 'r', 'a', 'c', 'phi']
     """
     gamma0 = Gamma("gamma0", *gamma0_prior)
     c0 = Gamma("c0", *c0_prior)

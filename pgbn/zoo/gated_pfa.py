@@ -25,6 +25,32 @@ def gated_pfa(
 
     Reference: Gan, Chen, Henao, Carlson & Carin, Scalable deep Poisson factor analysis for topic
     modeling, ICML 2015; here with independent gates instead of a sigmoid belief network above.
+
+    Parameters
+    ----------
+    width : int
+        The number of topics: K.
+    eta : float
+        The concentration η of the topics. Smaller values give topics of fewer words.
+    pi_prior : (float, float)
+        (a, b) of the beta prior of the π_k.
+    p_prior : (float, float)
+        (a, b) of the beta prior of the p_j.
+    c0_prior : (float, float)
+        (shape, rate) of the gamma prior of c0, the rate of the r_k.
+    gamma0_prior : (float, float)
+        (shape, rate) of the gamma prior of γ0, which says how many topics are used.
+
+    Returns
+    -------
+    Network
+        The model, which data complete.
+
+    Examples
+    --------
+    >>> net = pgbn.zoo.gated_pfa(4)
+    >>> net.latent
+    ['phi', 'gamma0', 'c0', 'r', 'pi', 'h', 'p', 'theta']
     """
     gamma0 = Gamma("gamma0", *gamma0_prior)
     c0 = Gamma("c0", *c0_prior)

@@ -27,6 +27,35 @@ def gp_dpfa(
 
     Reference: Acharya, Ghosh & Zhou, Nonparametric Bayesian factor analysis for dynamic count
     matrices, AISTATS 2015.
+
+    Parameters
+    ----------
+    width : int
+        The number of topics: K.
+    eta : float
+        The concentration η of the topics. Smaller values give topics of fewer words.
+    c_prior : (float, float)
+        (shape, rate) of the gamma prior of the rates c.
+    a1_prior : (float, float)
+        (shape, rate) of the gamma prior of a1.
+    c0_prior : (float, float)
+        (shape, rate) of the gamma prior of c0, the rate of the r_k.
+    gamma0_prior : (float, float)
+        (shape, rate) of the gamma prior of γ0, which says how many topics are used.
+    link : str
+        What the data are: "poisson" (counts), "bernoulli" (0 and 1) or "gamma" (reals ≥ 0), or a
+        link of your own.
+
+    Returns
+    -------
+    Network
+        The model, which data complete.
+
+    Examples
+    --------
+    >>> net = pgbn.zoo.gp_dpfa(4)
+    >>> net.latent
+    ['phi', 'gamma0', 'c0', 'lambda', 'a1', 'c', 'theta']
     """
     gamma0 = Gamma("gamma0", *gamma0_prior)
     c0 = Gamma("c0", *c0_prior)

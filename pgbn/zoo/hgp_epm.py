@@ -31,6 +31,36 @@ def hgp_epm(
 
     Reference: Zhou, Infinite edge partition models for overlapping community detection and link
     prediction, AISTATS 2015.
+
+    Parameters
+    ----------
+    width : int
+        The number of communities: K.
+    weighted : bool
+        Whether the data are counts n_ij instead of 0 and 1.
+    gamma0 : float or (float, float)
+        γ0, or (shape, rate) of its gamma prior.
+    a_prior : (float, float)
+        (shape, rate) of the gamma prior of the a_i.
+    c_prior : (float, float)
+        (shape, rate) of the gamma prior of the rates c.
+    xi_prior : (float, float)
+        (shape, rate) of the gamma prior of ξ.
+    beta_prior : (float, float)
+        (shape, rate) of the gamma prior of the β.
+    c0_prior : (float, float)
+        (shape, rate) of the gamma prior of c0, the rate of the r_k.
+
+    Returns
+    -------
+    Network
+        The model, which data complete.
+
+    Examples
+    --------
+    >>> net = pgbn.zoo.hgp_epm(4)
+    >>> net.latent
+    ['xi', 'c0', 'r', 'beta', 'within', 'a', 'c', 'phi', 'between']
     """
     c0 = Gamma("c0", *c0_prior)
     mass = Gamma("gamma0", *gamma0, update="slice") if isinstance(gamma0, tuple) else gamma0

@@ -20,6 +20,28 @@ def hidden_markov(
 
     Reference: Zucchini & MacDonald, Hidden Markov models for time series, 2009; the sampler: Chib,
     Calculating posterior distributions and modal estimates in Markov mixture models, 1996.
+
+    Parameters
+    ----------
+    states : int
+        The number of hidden states.
+    alpha : float
+        The concentration α.
+    move_alpha : float
+        The concentration β of the rows of P.
+    rate_prior : (float, float)
+        (shape, rate) of the gamma prior of the λ_kv.
+
+    Returns
+    -------
+    Network
+        The model, which data complete.
+
+    Examples
+    --------
+    >>> net = pgbn.zoo.hidden_markov(4)
+    >>> net.latent
+    ['move', 'first', 'z', 'rate']
     """
     first = Dirichlet("first", alpha, over="state")
     move = Dirichlet("move", move_alpha, over="state", dims="previous")

@@ -27,6 +27,30 @@ def hpf(
     rates of 0.3 are those of the released hgaprec.
 
     References: Gopalan, Hofman & Blei, UAI 2015; Levitin et al., scHPF, 2019.
+
+    Parameters
+    ----------
+    width : int
+        The number of factors: K.
+    shape : float
+        The shape a of θ and β.
+    activity_prior : (float, float)
+        (shape, rate) of the gamma prior of the ξ_u.
+    popularity_prior : (float, float)
+        (shape, rate) of the gamma prior of the η_i.
+    size_factors : array, optional
+        The s_u, one positive number for each row. The default is 1.
+
+    Returns
+    -------
+    Network
+        The model, which data complete.
+
+    Examples
+    --------
+    >>> net = pgbn.zoo.hpf(4)
+    >>> net.latent
+    ['xi', 'theta', 'eta', 'beta']
     """
     a = shape
     xi = Gamma("xi", *activity_prior, dims="user")

@@ -19,6 +19,28 @@ def lda(
 
     References: Blei, Ng & Jordan, JMLR 3, 2003; the defaults are those of Griffiths & Steyvers,
     PNAS 101, 2004.
+
+    Parameters
+    ----------
+    width : int
+        The number of topics: K.
+    alpha : float, optional
+        The concentration α of the topic weights, by default 50/K.
+    eta : float
+        The concentration η of the topics. Smaller values give topics of fewer words.
+    total : int or array, optional
+        The lengths N_j of generated documents. Observed data have their own.
+
+    Returns
+    -------
+    Network
+        The model, which data complete.
+
+    Examples
+    --------
+    >>> net = pgbn.zoo.lda(4)
+    >>> net.latent
+    ['phi', 'theta']
     """
     each = 50 / width if alpha is None else alpha
     theta = Dirichlet("theta", each, over="topic", dims="doc")
@@ -42,6 +64,30 @@ def hdp_lda(
 
     Reference: Teh, Jordan, Beal & Blei, Hierarchical Dirichlet processes, JASA 101, 2006, whose
     priors are the defaults.
+
+    Parameters
+    ----------
+    width : int
+        The number of topics: K.
+    alpha_prior : (float, float)
+        (shape, rate) of the gamma prior of α.
+    gamma0_prior : (float, float)
+        (shape, rate) of the gamma prior of γ0, which says how many topics are used.
+    eta : float
+        The concentration η of the topics. Smaller values give topics of fewer words.
+    total : int or array, optional
+        The lengths N_j of generated documents. Observed data have their own.
+
+    Returns
+    -------
+    Network
+        The model, which data complete.
+
+    Examples
+    --------
+    >>> net = pgbn.zoo.hdp_lda(4)
+    >>> net.latent
+    ['phi', 'alpha', 'gamma0', 'pi', 'theta']
     """
     gamma0 = Gamma("gamma0", *gamma0_prior)
     pi = Dirichlet("pi", gamma0 / width, over="topic")

@@ -31,6 +31,34 @@ def multimodal(
     theta1…thetaT, c2…c{T+1}, r, gamma0, c0. The defaults are those of `pgbn`.
 
     Reference: Wang, Chen & Zhou, Multimodal Poisson gamma belief network, AAAI 2018.
+
+    Parameters
+    ----------
+    widths : int or list of int
+        The number of topics of each layer, the one nearest to the data first.
+    modalities : dict of str to str
+        The link of each modality, by its name.
+    eta : float or list of float
+        The concentration η of the topics, for all layers or for each.
+    c_prior : (float, float)
+        (shape, rate) of the gamma prior of the rates c.
+    c0_prior : (float, float)
+        (shape, rate) of the gamma prior of c0, the rate of the r_k.
+    gamma0_prior : (float, float)
+        (shape, rate) of the gamma prior of γ0, which says how many topics are used.
+    noise_prior : (float, float)
+        (shape, rate) of the gamma prior of noise, if the link has noise.
+
+    Returns
+    -------
+    Network
+        The model, which data complete.
+
+    Examples
+    --------
+    >>> net = pgbn.zoo.multimodal(4, {"words": "poisson", "tags": "bernoulli"})
+    >>> net.observed
+    ['words', 'tags']
     """
     sizes = {layers.topic(t): width for t, width in enumerate(widths, 1)}
     depth, etas = len(sizes), per_layer(eta, len(sizes), "eta")

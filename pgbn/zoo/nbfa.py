@@ -25,6 +25,32 @@ def nbfa(
 
     Reference: Zhou, Nonparametric Bayesian negative binomial factor analysis, Bayesian Analysis
     13, 2018.
+
+    Parameters
+    ----------
+    width : int
+        The number of topics: K.
+    eta : float
+        The concentration η of the topics. Smaller values give topics of fewer words.
+    p_prior : (float, float)
+        (a, b) of the beta prior of the p_j.
+    c_prior : (float, float)
+        (shape, rate) of the gamma prior of the rates c_j.
+    c0_prior : (float, float)
+        (shape, rate) of the gamma prior of c0, the rate of the r_k.
+    gamma0_prior : (float, float)
+        (shape, rate) of the gamma prior of γ0, which says how many topics are used.
+
+    Returns
+    -------
+    Network
+        The model, which data complete.
+
+    Examples
+    --------
+    >>> net = pgbn.zoo.nbfa(4)
+    >>> net.latent
+    ['phi', 'gamma0', 'c0', 'r', 'c', 'theta', 'p', 'lam']
     """
     gamma0 = Gamma("gamma0", *gamma0_prior)
     c0 = Gamma("c0", *c0_prior)

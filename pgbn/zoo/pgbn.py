@@ -37,6 +37,39 @@ def pgbn(
 
     Reference: Zhou, Cong & Chen, The Poisson gamma belief network, NIPS 2015; Augmentable gamma
     belief networks, JMLR 17(163), 2016.
+
+    Parameters
+    ----------
+    widths : int or list of int
+        The number of topics of each layer, the one nearest to the data first.
+    eta : float or list of float
+        The concentration η of the topics, for all layers or for each.
+    p_prior : (float, float)
+        (a, b) of the beta prior of the p_j.
+    c_prior : (float, float)
+        (shape, rate) of the gamma prior of the rates c.
+    c0_prior : (float, float)
+        (shape, rate) of the gamma prior of c0, the rate of the r_k.
+    gamma0_prior : (float, float)
+        (shape, rate) of the gamma prior of γ0, which says how many topics are used.
+    link : str
+        What the data are: "poisson" (counts), "bernoulli" (0 and 1) or "gamma" (reals ≥ 0), or a
+        link of your own.
+    noise_prior : (float, float)
+        (shape, rate) of the gamma prior of noise, if the link has noise.
+    order : str
+        "derived", or "paper" for the order of Algorithm 1.
+
+    Returns
+    -------
+    Network
+        The model, which data complete.
+
+    Examples
+    --------
+    >>> net = pgbn.zoo.pgbn([8, 4])
+    >>> net.latent
+    ['phi1', 'phi2', 'gamma0', 'c0', 'r', 'c3', 'theta2', 'p2', 'theta1']
     """
     if not isinstance(order, str) or order not in ("derived", "paper"):
         raise NetworkError(f"order={order!r}: must be 'derived' or 'paper'")
@@ -88,6 +121,35 @@ def pfa(
     layer, with its names (phi1, theta1, p2) and its defaults.
 
     Reference: Zhou & Carin, Negative binomial process count and mixture modeling, TPAMI 2015.
+
+    Parameters
+    ----------
+    width : int
+        The number of topics: K.
+    eta : float
+        The concentration η of the topics. Smaller values give topics of fewer words.
+    p_prior : (float, float)
+        (a, b) of the beta prior of the p_j.
+    c0_prior : (float, float)
+        (shape, rate) of the gamma prior of c0, the rate of the r_k.
+    gamma0_prior : (float, float)
+        (shape, rate) of the gamma prior of γ0, which says how many topics are used.
+    link : str
+        What the data are: "poisson" (counts), "bernoulli" (0 and 1) or "gamma" (reals ≥ 0), or a
+        link of your own.
+    noise_prior : (float, float)
+        (shape, rate) of the gamma prior of noise, if the link has noise.
+
+    Returns
+    -------
+    Network
+        The model, which data complete.
+
+    Examples
+    --------
+    >>> net = pgbn.zoo.pfa(4)
+    >>> net.latent
+    ['phi1', 'gamma0', 'c0', 'r', 'p2', 'theta1']
     """
     return pgbn([width], eta, p_prior, c0_prior=c0_prior,
                 gamma0_prior=gamma0_prior, link=link, noise_prior=noise_prior)  # fmt: skip

@@ -30,6 +30,38 @@ def pgds(
     of the paper, except the prior of Π.
 
     Reference: Schein, Zhou & Wallach, Poisson–gamma dynamical systems, NIPS 2016.
+
+    Parameters
+    ----------
+    width : int
+        The number of topics: K.
+    eta : float
+        The concentration η of the topics. Smaller values give topics of fewer words.
+    epsilon : float
+        The concentration ε of the columns of Π.
+    tau : float
+        τ: larger values let strengths change more slowly.
+    gamma0 : float
+        γ0, which says how many topics are used.
+    beta_prior : (float, float)
+        (shape, rate) of the gamma prior of the β.
+    delta_prior : (float, float)
+        (shape, rate) of the gamma prior of the δ_t.
+    shrinkage : bool
+        Whether Π has the shrinkage prior of the paper.
+    xi_prior : (float, float)
+        (shape, rate) of the gamma prior of ξ.
+
+    Returns
+    -------
+    Network
+        The model, which data complete.
+
+    Examples
+    --------
+    >>> net = pgbn.zoo.pgds(4)
+    >>> net.latent
+    ['delta', 'phi', 'pi', 'beta', 'nu', 'theta']
     """
     beta = Gamma("beta", *beta_prior)
     nu = Gamma("nu", gamma0 / width, beta, dims="topic")

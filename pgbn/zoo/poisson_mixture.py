@@ -19,6 +19,26 @@ def poisson_mixture(
 
     Reference: McLachlan & Peel, Finite mixture models, 2000; the sampler: Diebolt & Robert,
     Estimation of finite mixture distributions through Bayesian sampling, JRSS B 1994.
+
+    Parameters
+    ----------
+    components : int
+        The number of components.
+    alpha : float
+        The concentration α.
+    rate_prior : (float, float)
+        (shape, rate) of the gamma prior of the λ_kv.
+
+    Returns
+    -------
+    Network
+        The model, which data complete.
+
+    Examples
+    --------
+    >>> net = pgbn.zoo.poisson_mixture(4)
+    >>> net.latent
+    ['pi', 'z', 'rate']
     """
     pi = Dirichlet("pi", alpha, over="component")
     z = Categorical("z", pi, over="component", dims="doc")

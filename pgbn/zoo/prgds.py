@@ -34,6 +34,34 @@ def prgds(
 
     Reference: Schein, Linderman, Zhou, Blei & Wallach, Poisson-randomized gamma dynamical systems,
     NeurIPS 2019.
+
+    Parameters
+    ----------
+    width : int
+        The number of topics: K.
+    offset : float
+        The ε in the shape of θ, at least 0.
+    eta : float
+        The concentration η of the topics. Smaller values give topics of fewer words.
+    epsilon : float
+        The concentration of the columns of Π.
+    tau : float or (float, float)
+        τ, or (shape, rate) of its gamma prior.
+    gamma0_prior : (float, float)
+        (shape, rate) of the gamma prior of γ0, which says how many topics are used.
+    delta_prior : (float, float)
+        (shape, rate) of the gamma prior of the δ_t.
+
+    Returns
+    -------
+    Network
+        The model, which data complete.
+
+    Examples
+    --------
+    >>> net = pgbn.zoo.prgds(4)
+    >>> net.latent
+    ['delta', 'phi', 'gamma0', 'nu', 'pi', 'theta']
     """
     scale = Gamma("tau", *tau, update="slice") if isinstance(tau, tuple) else tau
     gamma0 = Gamma("gamma0", *gamma0_prior)

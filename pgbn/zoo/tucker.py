@@ -23,6 +23,28 @@ def tucker(
     ties senders and receivers and has a hierarchy above λ; the priors here are those of pgbn.
 
     Reference: Schein, Zhou, Blei & Wallach, Bayesian Poisson Tucker decomposition, ICML 2016.
+
+    Parameters
+    ----------
+    widths : dict of str to int
+        The number of communities of each mode.
+    alpha : float
+        The shape α of the θ.
+    beta_prior : (float, float)
+        (shape, rate) of the gamma prior of the β.
+    core_prior : (float, float)
+        (shape, rate) of the gamma prior of the core λ.
+
+    Returns
+    -------
+    Network
+        The model, which data complete.
+
+    Examples
+    --------
+    >>> net = pgbn.zoo.tucker({"user": 3, "item": 2})
+    >>> net.latent
+    ['lambda', 'beta_user', 'theta_user', 'beta_item', 'theta_item']
     """
     own = {mode: f"{mode}_community" for mode in widths}
     core = Gamma("lambda", *core_prior, dims=tuple(own.values()))

@@ -14,7 +14,7 @@ MODELS = {
     "pgbn": zoo.pgbn([30, 20]),
     "bernoulli": zoo.pgbn([30, 20], link="bernoulli"),
     "lda": zoo.lda(30, 0.1, 0.1),
-    "time": zoo.gamma_markov_chain(30),
+    "time": zoo.gp_dpfa(30),
 }
 
 

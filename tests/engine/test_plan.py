@@ -15,7 +15,7 @@ from tests.helpers.language import COMPLETED
 from tests.helpers.normal_networks import log_linear
 
 SERVED = {
-    "time": (zoo.gamma_markov_chain(2), Draw, "theta", "steps.time"),
+    "time": (zoo.gp_dpfa(2), Draw, "theta", "steps.time"),
     "in turn": (zoo.epm(2), Draw, "phi", "steps.sequential"),
     "completion": (COMPLETED["rates of units"](), Draw, "phi2", "plan.completed_draw"),
     "linear": (log_linear(), Draw, "w", "compile.quadratic"),

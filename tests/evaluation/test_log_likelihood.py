@@ -197,7 +197,7 @@ def test_new_rows_have_authors_of_their_own() -> None:
         authors().predict("x", sizes={"doc": 4})
 
 
-BY_ROW = [name for name in MODELS if name not in ("gamma_markov_chain", "pgds", "lda", "hdp_lda")]
+BY_ROW = [name for name in MODELS if name not in ("gp_dpfa", "pgds", "lda", "hdp_lda")]
 
 
 def exact_pfa(x, phi, r, prior) -> float:
@@ -291,7 +291,7 @@ def test_every_model_agrees_with_brute_force(name: str) -> None:
 
 
 def test_rows_that_depend_on_each_other_are_refused() -> None:
-    for name in ("gamma_markov_chain", "pgds"):
+    for name in ("gp_dpfa", "pgds"):
         draws = sampled(MODELS[name], draws=1)
         with pytest.raises(pg.DataError, match="not independent given the rest"):
             draws.log_likelihood("x", by="row")

@@ -66,7 +66,7 @@ COMPOSITIONS: dict[str, Callable[[], pg.Network]] = {
     "bernoulli": lambda: pg.zoo.pgbn([3, 2], link="bernoulli"),
     "pfa": lambda: pg.zoo.pfa(4),
     "pgds": lambda: pg.zoo.pgds(3),
-    "gamma_markov_chain": lambda: pg.zoo.gamma_markov_chain(3),
+    "gamma_markov_chain": lambda: pg.zoo.gp_dpfa(3),
     "hdp_lda": lambda: pg.zoo.hdp_lda(3),
     "gates": lambda: pg.zoo.gated_pfa(3),
     "multimodal": lambda: pg.zoo.multimodal(

@@ -76,7 +76,7 @@ def zoo_models() -> dict[str, Network]:
             {"words": "poisson", "tags": "bernoulli", "ratings": "gamma"},
             0.5, MILD, MILD, MILD, MILD,
         ),
-        "gamma_markov_chain": zoo.gamma_markov_chain(2, 0.5, MILD, MILD, MILD, MILD),
+        "gp_dpfa": zoo.gp_dpfa(2, 0.5, MILD, MILD, MILD, MILD),
         "pgds": zoo.pgds(2, 0.5, 0.5, 1.5, 4.0, MILD, MILD),
         "gated_pfa": zoo.gated_pfa(2, 0.5, (2.0, 2.0), BETA, MILD, MILD),
     }  # fmt: skip

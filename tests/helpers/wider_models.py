@@ -51,7 +51,6 @@ def wider_models() -> dict[str, tuple[Network, dict[str, int]]]:
             zoo.dynamic_topics(2, 1.0, (8, 2), (8, 8), (6, 4), period=[0, 1, 1, 2]),
             {"term": 3, "time": 3},
         ),
-        "gp_dpfa": (zoo.gp_dpfa(2, 0.5, MILD, MILD, MILD, MILD), {"time": 3, "term": 3}),
         "hidden_markov": (zoo.hidden_markov(2, 2.0, 2.0, (2.0, 1.0)), {"time": 4, "term": 2}),
         "hpf": (zoo.hpf(2, 1.5, MILD, MILD), {"user": 3, "item": 2}),
         "nbfa": (zoo.nbfa(2, 0.5, (2.0, 4.0), MILD, MILD, MILD), {"doc": 2, "term": 3}),

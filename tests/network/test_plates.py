@@ -33,7 +33,7 @@ def test_what_has_no_plate_is_global() -> None:
 
 
 def test_rows_of_a_recursion_depend_on_each_other() -> None:
-    network = zoo.gamma_markov_chain(3)
+    network = zoo.gp_dpfa(3)
     assert local(network, "time") == {"counts(x)"}  # a rate reads two rows of theta
 
 

@@ -159,7 +159,7 @@ def test_the_order_survives_a_change_of_sizes():
 
 
 def test_a_chain_is_drawn_after_the_counts_that_its_rows_pass_back() -> None:
-    net = zoo.gamma_markov_chain(2)
+    net = zoo.gp_dpfa(2)
     names = [name for name in net.schedule.names if name != "theta"]
     with pytest.raises(StaleReadError, match=r"counts\(theta\)"):
         net.with_order(["counts(x)", "theta", *[name for name in names if name != "counts(x)"]])

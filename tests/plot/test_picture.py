@@ -130,7 +130,7 @@ def test_arrows_do_not_cross(build) -> None:
 def test_what_stands_in_the_first_row_only_says_so() -> None:
     assert "previous time" in texts(COMPOSITIONS["pgds"]().plot(), "label")
     assert "previous time" not in texts(COMPOSITIONS["pfa"]().plot(), "label")
-    picture = str(pg.zoo.gamma_markov_chain(2).plot())
+    picture = str(pg.zoo.gp_dpfa(2).plot())
     assert ">shape at time = 1</text>" in picture
     assert ">shape at time = 1</text>" not in str(pg.zoo.pgbn([2]).plot())
 

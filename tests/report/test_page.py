@@ -79,7 +79,7 @@ def test_sections_of_a_network_without_topics() -> None:
     assert "The first 200 of 250 vectors are shown." in many
 
 
-@pytest.mark.parametrize("name", ["pgds", "gamma_markov_chain", "bnbp", "gated_pfa", "pgbn"])
+@pytest.mark.parametrize("name", ["pgds", "gp_dpfa", "bnbp", "gated_pfa", "pgbn"])
 def test_models_of_every_kind_have_a_page(name) -> None:
     network = getattr(pg.zoo, name)(*([[3, 2]] if name == "pgbn" else [2]))
     html = page_of(network, {network.observed[0]: np.eye(4, 3, dtype=int)})

@@ -38,7 +38,7 @@ def small_zoo() -> dict[str, pg.Network]:
         "hdp_lda": zoo.hdp_lda(2, (8.0, 2.0), (8.0, 2.0), 0.5, total=[2, 0, 5]),
         "bnbp": zoo.bnbp(2, 0.5, 4.0, MILD),
         "multimodal": zoo.multimodal([2, 2], LINKS, 0.5, MILD, MILD, MILD, MILD),
-        "gamma_markov_chain": zoo.gamma_markov_chain(2, 0.5, MILD, MILD, MILD, MILD),
+        "gamma_markov_chain": zoo.gp_dpfa(2, 0.5, MILD, MILD, MILD, MILD),
         "pgds": zoo.pgds(2, 0.5, 0.5, 1.5, 4.0, MILD, MILD),
         "gated_pfa": zoo.gated_pfa(2, 0.5, (2.0, 2.0), BETA, MILD, MILD),
     }
@@ -55,7 +55,7 @@ def large_zoo() -> dict[str, pg.Network]:
         "hdp_lda": zoo.hdp_lda(12),
         "bnbp": zoo.bnbp(12),
         "multimodal": zoo.multimodal(widths, LINKS),
-        "gamma_markov_chain": zoo.gamma_markov_chain(6),
+        "gamma_markov_chain": zoo.gp_dpfa(6),
         "pgds": zoo.pgds(6),
         "gated_pfa": zoo.gated_pfa(12),
     }

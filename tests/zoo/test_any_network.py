@@ -19,7 +19,7 @@ from tests.helpers.wider_models import wider_models
 MODELS = zoo_models()
 WIDER = wider_models()
 NETWORKS = MODELS | {name: network for name, (network, _) in WIDER.items()}
-IN_TIME = ("gamma_markov_chain", "pgds")
+IN_TIME = ("gp_dpfa", "pgds")
 # closed gates give held-out cells the probability 0, which is told
 pytestmark = pytest.mark.filterwarnings("ignore:.*probability 0:pgbn.PgbnWarning")
 

@@ -44,15 +44,6 @@ def test_layers_have_their_dims() -> None:
     assert "shift(pi1 @ self, along time)" in str(deep["theta1"].shape)
 
 
-def test_counts_of_gp_dpfa_are_those_of_the_gamma_markov_chain() -> None:
-    counts = np.random.default_rng(0).poisson(1.0, (5, 4))
-    one, other = (
-        make(3).chain({"x": counts}, seed=1).sweep(3).values
-        for make in (zoo.gp_dpfa, zoo.gamma_markov_chain)
-    )
-    assert all(np.array_equal(one[name], other[name]) for name in other)
-
-
 # ---- mistakes that are seen -----------------------------------------------------------------
 
 

@@ -56,9 +56,6 @@ CASES = {
                                0.5, MILD, MILD, MILD, MILD),
         {"doc": 12, "term_words": 4, "term_tags": 3, "term_ratings": 2}, 500, 1500,
     ),
-    "gamma_markov_chain": Case(
-        lambda: zoo.gamma_markov_chain(2, 0.5, MILD, MILD, MILD, MILD), {"time": 8, "term": 4}
-    ),
     "epm": Case(lambda: _epm(False), {"vertex": 6}, 500, 1500),
     "epm, weighted": Case(lambda: _epm(True), {"vertex": 6}),
     "hgp_epm": Case(lambda: _hgp_epm(False), {"vertex": 6}, 500, 1500),

@@ -31,7 +31,7 @@ CASES = [(case, plate) for case, plates in PLATES.items() for plate in plates]
 REFUSED = {
     "epm": ("i", GRAPH), "epm, weighted": ("i", GRAPH), "hgp_epm": ("i", GRAPH),
     "pgds, shrinkage": ("time", IN_TIME), "deep_pgds": ("time", IN_TIME),
-    "gp_dpfa": ("time", IN_TIME), "prgds": ("time", IN_TIME), "hidden_markov": ("time", IN_TIME),
+    "prgds": ("time", IN_TIME), "hidden_markov": ("time", IN_TIME),
     "cpgbn": ("position", "no latent node has this dim.*nothing to infer"),
     "covariates": ("doc", "constant array along 'doc'.*build the network with that of the new ones"),
 }  # fmt: skip

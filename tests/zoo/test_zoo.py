@@ -28,7 +28,7 @@ DEFAULTS = {
     "hdp_lda": lambda k: zoo.hdp_lda(k),
     "bnbp": lambda k: zoo.bnbp(k),
     "multimodal": lambda k: zoo.multimodal([k, k], MODALITIES),
-    "gamma_markov_chain": lambda k: zoo.gamma_markov_chain(k),
+    "gp_dpfa": lambda k: zoo.gp_dpfa(k),
     "pgds": lambda k: zoo.pgds(k),
     "gated_pfa": lambda k: zoo.gated_pfa(k),
 }
@@ -83,7 +83,7 @@ NAN, INFINITE = float("nan"), float("inf")
 PRIORS = [(0, 1), (1, -1), (1,), (1, 2, 3), 1.0, "ab", None, (INFINITE, 1), (1, NAN), ("a", 1)]
 WRONG: dict[str, list[Any]] = {
     "Width": [0, -1, 2.5, "a", None, True, [3], NAN],
-    "Widths": [[], [0], [-1], [2.5], "a", 3, None, [2, 0], [True], {2: 3}],
+    "Widths": [[], [0], [-1], [2.5], "a", 0, 2.5, True, None, [2, 0], [True], {2: 3}],
     "Prior": PRIORS,
     "Positive": [0, -1, NAN, INFINITE, "a", True],
     "PositiveOrPrior": [0, "a", (1, -1)],
@@ -99,6 +99,11 @@ RIGHT = {
     "Width": 2, "Widths": [2, 2], "ModeWidths": {"a": 2, "b": 2}, "Modalities": MODALITIES,
     "Features": [[1.0], [2.0]],
 }  # fmt: skip
+
+
+@pytest.mark.parametrize("model", [zoo.pgbn, zoo.dirbn, zoo.deep_pgds])
+def test_a_number_is_the_width_of_one_layer(model: Any) -> None:
+    assert model(3).to_json() == model([3]).to_json()
 
 
 @pytest.mark.parametrize("name", MODEL_NAMES)

@@ -98,7 +98,7 @@ def test_a_damaged_block_is_named(corpus: pgbn.Corpus, tmp_path: Path) -> None:
 
 
 def test_without_a_plate_the_driver_has_the_cells(corpus: pgbn.Corpus) -> None:
-    network = zoo.gamma_markov_chain(4)
+    network = zoo.gp_dpfa(4)
     chain = network.chain({"x": corpus}, executor=Spread(2)).sweep(1)
     assert chain._program.shards is None
     assert not isinstance(chain._program.cells["x"], StoredCells)

@@ -29,7 +29,7 @@ from tests.helpers.means import difference
 from tests.helpers.models import sizes_of, zoo_models
 
 MODELS = zoo_models()
-IN_TIME = ("gamma_markov_chain", "pgds")
+IN_TIME = ("gp_dpfa", "pgds")
 SLOW = ("pgbn, bernoulli, T=1", "pgbn, gamma, T=1", "pgbn, gamma, T=2", "pgbn, T=1")
 LOCAL = [name for name in MODELS if name not in IN_TIME]
 QUICK = {"burn_in": 4, "draws": 5}

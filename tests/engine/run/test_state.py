@@ -98,7 +98,7 @@ def test_states_of_samplers_are_checked(sampler: str) -> None:
 
 def test_what_a_row_passes_back_is_not_restored() -> None:
     """It is drawn before it is read, whatever a state says."""
-    network = pg.zoo.gamma_markov_chain(2)
+    network = pg.zoo.gp_dpfa(2)
     data = network.generate(1, {"time": 4, "term": 3})
     chain, again = (network.chain({"x": data["x"]}).sweep(2) for _ in range(2))
     state = chain.state()
