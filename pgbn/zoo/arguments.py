@@ -144,7 +144,7 @@ def check_number_or_prior(value: Any, name: str) -> float | tuple[float, float]:
 
 # The types of arguments: `validated` calls the check of each.
 Width = Annotated[int, check_one_width]
-Widths = Annotated[int | Sequence[int], check_widths]
+Widths = Annotated[Any, check_widths]  # an int, or one for each layer
 ModeWidths = Annotated[Mapping[str, int], check_mode_widths]
 Modes = Annotated[Sequence[str], check_modes]
 Modalities = Annotated[Mapping[str, str], check_modalities]
