@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import copy
 from pathlib import Path
@@ -315,6 +315,16 @@ class Chain(Shown):
         begin_counts(self._turns, self.sweeps)
 
     @property
+    def _order(self) -> list[str] | None:
+        """The names of the steps, if they are in another order than the chosen one."""
+        return None if self.schedule is self._chosen else self.schedule.names
+
+    def _follow_names(self, order: Sequence[str]) -> None:
+        """Take the chosen steps in the order of these names, as another chain did."""
+        steps = {step.name: step for step in self._chosen}
+        self._follow(Schedule([steps[name] for name in order], self._chosen.given))
+
+    @property
     def _first_layer(self) -> FirstLayer | None:
         """The first of the `samplers`, in most networks the only one; or None."""
         return next(iter(self._samplers), None)
@@ -493,7 +503,7 @@ class Chain(Shown):
                 f"a chain of {replicates} replicates cannot be copied or pickled; make another one "
                 "with the same arguments and sweeps"
             )
-        order = None if self.schedule is self._chosen else self.schedule
+        order = self._order
         arguments = (self.network, dict(self._program.cells), self.seed, self.number, None,
                      sampler_name(self), None, executor_behind(self._program),
                      self._given.stacks or None)  # fmt: skip
@@ -693,12 +703,12 @@ def sampler_name(chain: Chain) -> str:
 
 def _rebuilt(
     arguments: tuple[Any, ...],
-    order: Schedule | None,
+    order: Sequence[str] | None,
     state: Mapping[str, NDArray[Any]],
     sweeps: int,
 ) -> Chain:
     """The chain that `Chain.__reduce__` took apart."""
     chain = Chain._of_data(*arguments)
     if order is not None:
-        chain._follow(order)
+        chain._follow_names(order)
     return chain.restore(state, sweeps)

@@ -54,6 +54,7 @@ def chain_content(chain: Chain) -> dict[str, Any]:
         "sweeps": chain.sweeps,
         "sampler": sampler_name(chain),
         "shapes": {name: list(cells.shape) for name, cells in chain._program.cells.items()},
+        **({} if chain._order is None else {"order": chain._order}),
     }
 
 
@@ -106,7 +107,7 @@ def decode_chain(
     executor: Executor | None = None,
 ) -> Chain:
     """A chain at the place where it was saved."""
-    check_form(content, _CHAIN_FORM)
+    check_form(content, _CHAIN_FORM, {"order": list[str]})
     network = Network.from_json(json.dumps(content["network"]))
     data = read_data_arrays(network, content["shapes"], files("data"))
     seed, number, sampler = (content[name] for name in ("seed", "number", "sampler"))
@@ -114,6 +115,10 @@ def decode_chain(
     if sampler == "blocked" and not any(name.startswith("sampler/") for name in state):
         sampler = "general"  # the meaning of "blocked" in older files, without a kernel
     chain = Chain._of_data(network, data, seed, number, None, sampler, threads, executor, given)
+    if "order" in content:
+        if unknown := set(content["order"]) - set(chain.schedule.names):
+            raise StorageError(f"damaged: the order has the steps {sorted(unknown)!r:.60}")
+        chain._follow_names(content["order"])
     return chain.restore(state, content["sweeps"])
 
 

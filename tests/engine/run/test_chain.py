@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+import tempfile
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -19,6 +20,7 @@ import pgbn as pg
 from pgbn import Chain, DataError, NetworkError, zoo
 from pgbn.checks import thread_count
 from pgbn.network.schedule import Schedule
+from tests.helpers.models import algorithm1
 from tests.helpers.refusals import check_refused
 from tests.helpers.saved import counts
 from tests.helpers.small_data import NET, X, equal_arrays, run
@@ -160,7 +162,15 @@ def test_initial_values_are_taken_and_others_drawn_from_streams_of_their_own() -
 
 # ---- copies: neither of the two changes the other ----
 
+
+def saved(chain: Chain) -> Chain:
+    with tempfile.TemporaryDirectory() as folder:
+        chain.save(folder)
+        return pg.load(folder, threads=2)
+
+
 COPIES: dict[str, Callable[[Any], Any]] = {
+    "folder": saved,
     "copy": copy.copy,
     "deepcopy": copy.deepcopy,
     "pickle": lambda chain: pickle.loads(pickle.dumps(chain)),
@@ -188,6 +198,8 @@ ORIGINALS: dict[str, Callable[[], Chain]] = {
     **{sampler: lambda sampler=sampler: zoo.pgbn([6, 4]).chain({"x": counts()}, 7, 2, sampler=sampler)
        for sampler in ("collapsed", "partial", "blocked", "general", "composed")},
     "another order": reversed_order,
+    "order of the network": lambda: zoo.pgbn([5, 4]).with_order(algorithm1(2)).chain(
+        {"x": counts()}, sampler="blocked"),
     "missing cells": lambda: zoo.pgbn([5, 4]).chain({"x": masked()}),
     "given values": lambda: zoo.pfa(5).chain({"x": counts()}, given={"phi1": PHI}),
 }  # fmt: skip
@@ -227,6 +239,7 @@ def test_rows_in_files_and_with_workers_stay_there(tmp_path: Path) -> None:
         assert isinstance(twin._program.executor, pg.Disk) == (executor is disk)
 
 
+@pytest.mark.parametrize("copied", [copy.copy, pickle.dumps])
 def test_replicated_chains_are_rejected_with_the_remedy(copied: Callable[[Any], Any]) -> None:
     chain = Chain._replicated(NET, {"doc": 3, "term": 4}, 5)
     with pytest.raises(DataError, match=r"5 replicates.*make another one"):

@@ -25,43 +25,10 @@ from pgbn.engine.run.chain_files import (
     decode_chain,
 )
 from pgbn.storage.archive import decode, encode, read_manifest
-from tests.helpers.models import algorithm1
 from tests.helpers.saved import counts, forge, same
 from tests.helpers.saved_kinds import read_body, sign, write_group
 from tests.helpers.small_data import NET, X
 from tests.helpers.small_data import counts as few
-
-
-def resumed_is_uninterrupted(network: pgbn.Network, data: Any, sampler: str, cut: int, path: Path,
-                             threads: tuple[int, int] = (1, 2)) -> None:  # fmt: skip
-    whole = network.chain(data, 7, 3, sampler=sampler, threads=threads[0]).sweep(cut + 4)
-    first = network.chain(data, 7, 3, sampler=sampler, threads=threads[0]).sweep(cut)
-    pgbn.save(first, path)
-    second = pgbn.load(path, threads=threads[1])
-    assert (second.sweeps, second.number, second.seed) == (cut, 3, 7)
-    same(second.values, first.values)
-    assert second.log_joint() == first.log_joint()
-    if cut:
-        same(second.counts, first.counts)
-    second.sweep(4)
-    same(second.values, whole.values)
-    same(second.counts, whole.counts)
-    same(first.sweep(4).values, whole.values)  # saving does not change a chain
-
-
-@pytest.mark.parametrize("cut", [0, 1, 7])
-@pytest.mark.parametrize("sampler", ["auto", "collapsed", "partial", "blocked", "composed"])
-def test_a_chain_resumes_bit_identically(tmp_path: Path, sampler: str, cut: int) -> None:
-    threads = (1, 2) if cut else (2, 1)
-    resumed_is_uninterrupted(zoo.pgbn([12, 8]), {"x": counts()}, sampler, cut, tmp_path, threads)
-
-
-def test_missing_cells_and_orders(tmp_path: Path) -> None:
-    dense = counts().toarray()
-    masked = np.ma.masked_array(dense, mask=np.random.default_rng(0).random(dense.shape) < 0.1)
-    resumed_is_uninterrupted(zoo.pgbn([5, 4]), {"x": masked}, "auto", 3, tmp_path)
-    ordered = zoo.pgbn([5, 4]).with_order(algorithm1(2))
-    resumed_is_uninterrupted(ordered, {"x": counts()}, "blocked", 3, tmp_path)
 
 
 def test_looking_does_not_matter(tmp_path: Path) -> None:

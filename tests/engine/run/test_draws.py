@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import pgbn as pg
+from pgbn.engine.run.shown import Summary
 from tests.helpers.small_data import sample
 
 
@@ -37,8 +38,10 @@ def test_notebooks_show_names_dims_and_settings_and_escape_them() -> None:
     for shown in (draws, chain, net.infer({"x": [1, 2]}, {}, burn_in=1, draws=1)):
         assert "<td>theta</td><td>i</td><td>2</td>" in shown._repr_html_()
         assert "theta[i] (2,)" in repr(shown)
-    kept = net.sample({"x": [1, 2]}, 1, 2, keep={"a<b>": theta})
-    assert "<td>a&lt;b&gt;</td>" in kept._repr_html_()
+    page = Summary("<h>", [("a<b>", ("i&j",), (2,))], {"given": "<c>"}).html()
+    assert "&lt;h&gt;" in page
+    assert "<td>a&lt;b&gt;</td><td>i&amp;j</td><td>2</td>" in page
+    assert "<li>given: &lt;c&gt;</li>" in page
     assert "1 chain × 2 draws" in repr(draws)
     assert "seed 3, burn_in 1" in repr(draws)
     assert repr(chain.sweep()).startswith("Chain 0: 1 sweep\n")
