@@ -39,7 +39,7 @@ from pgbn.engine.compile.products import splitter_of
 from pgbn.engine.compile.program import Program
 from pgbn.engine.data.cells import Cells
 from pgbn.engine.data.reading import read_array, same_labels
-from pgbn.engine.rows.new_rows import NewRows
+from pgbn.engine.rows.new_rows import NewRows, sweeps_each
 from pgbn.engine.run.chain import Chain
 from pgbn.engine.run.draws import Draws
 from pgbn.engine.run.generate import Replay
@@ -57,7 +57,7 @@ from pgbn.samplers.executor import SERIAL, executor_of
 from pgbn.samplers.random import mix, stream_key, word_of
 from pgbn.samplers.thinning import product_rates
 from pgbn.storage.read_limits import check_bytes
-from pgbn.training.kept_draws import each_draw, sweeps_each
+from pgbn.training.kept_draws import each_draw
 from pgbn.training.new_rows import infer, read_new_documents
 from pgbn.training.trained import TrainedNetwork, trained_network
 from pgbn.zoo import layers

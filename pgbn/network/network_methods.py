@@ -436,8 +436,7 @@ class NetworkMethods:
             The dim of the rows, called the plate: by default the first dim of the first data node.
         burn_in, draws
             Sweeps before the first draw, and draws of each row. Each of n given draws serves for
-            draws / n of them, after ``burn_in`` sweeps given the first and burn_in / n given each
-            further one.
+            draws / n of them, after burn_in / n sweeps, but at least 10 if ``burn_in`` has as many.
         seed, threads, executor
             As in `chain`.
         nodes

@@ -37,13 +37,6 @@ def stacked(
     return {name: np.stack([draw[name] for draw in draws]) for name in (draws[0] if draws else ())}
 
 
-def sweeps_each(burn_in: int, samples: int, draws: int) -> tuple[int, int]:
-    """Sweeps for the rows at each of several draws: an equal part of the samples and of the
-    burn-in. Each draw has a burn-in of at least 10, if that many were asked for; the counts of a
-    row need fewer to forget their start."""
-    return max(-(-burn_in // draws), min(burn_in, 10)), -(-samples // draws)
-
-
 def each_draw(model: TrainedNetwork) -> tuple[TrainedNetwork, ...]:
     """The network at each of its kept draws, or the network itself if it kept none. These networks
     have no state, since a state belongs to none of the draws."""

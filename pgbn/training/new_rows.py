@@ -32,7 +32,7 @@ from pgbn.engine.rows.infer import sample_rows
 from pgbn.engine.rows.new_rows import CountLaw, GivenBlocks, NewRows, RowTask, Wanted
 from pgbn.errors import DataError, notify
 from pgbn.samplers.executor import Executor, executor_of
-from pgbn.training.kept_draws import given_stacks, sweeps_each
+from pgbn.training.kept_draws import given_stacks
 from pgbn.training.trained import TrainedNetwork, check_layer, trained_network
 from pgbn.zoo import layers as layers_of_zoo
 from pgbn.zoo.links import REALS, get_link
@@ -79,9 +79,7 @@ def infer(
     wanted = Wanted(names, proportions=True, values=check_flag("units", units))
     cells, unknown_terms, unknown_tokens = read_new_documents(model, X, terms, vocabulary)
     network, link = row_network(model.network, layers_of_zoo.DOCUMENT), get_link(model.link)
-    given = given_stacks(model)
-    burn_in_each, _ = sweeps_each(int(burn_in), 1, len(given[layers_of_zoo.TOP_SHAPE]))
-    blocks = GivenBlocks(given, burn_in_each, int(draws), burn_in_each)
+    blocks = GivenBlocks(given_stacks(model), int(burn_in), int(draws))
     law = CountLaw(link.latent, link.whole)
     task = RowTask(network, layers_of_zoo.DOCUMENT, blocks, wanted, check_seed(seed), law)
     found = sample_rows(task, {layers_of_zoo.DATA: cells}, executor_of(threads, executor))

@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 
 import pgbn
+from pgbn.engine.rows.new_rows import sweeps_each
 from pgbn.evaluation import HeldOut, split_tokens
 from pgbn.storage import read_limits
 from pgbn.training.checkpoints import train_with_checkpoints
-from pgbn.training.kept_draws import each_draw, is_kept, sweeps_each
+from pgbn.training.kept_draws import each_draw, is_kept
 from pgbn.training.numbering import numbered_as_in_chain
 from tests.helpers.refusals import check_refused
 from tests.helpers.short_training import QUICK, X, cut_at

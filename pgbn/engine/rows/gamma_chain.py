@@ -156,8 +156,8 @@ def by_kernels(
     shares, units = ends[-1] * wanted.proportions, ends[-1] * wanted.values
     sums = [np.zeros((own.rows, size)) for size in (shares, shares, units, units)]
     moments = Moments(column, *sums)
-    for number, (chain, settle) in enumerate(zip(chains, given.runs(), strict=True)):
-        chain.run(own, Sweeps(settle, given.each), moments, task.seed, executor, number)
+    for number, chain in enumerate(chains):
+        chain.run(own, Sweeps(given.settle, given.each), moments, task.seed, executor, number)
     found = {}
     for each in wanted.quantities:
         layer = pattern.scores.index(each.name)

@@ -309,8 +309,8 @@ def run_batch(task: RowTask, batch: RowBatch, executor: Executor) -> dict[Quanti
     square: dict[Quantity, Any] = dict.fromkeys(quantities, 0.0)
     kept: dict[Quantity, list[Any]] = {each: [] for each in quantities if not each.share}
     done = 0
-    for settle in given.runs():
-        chain.sweep(settle)
+    for _ in range(given.count):
+        chain.sweep(given.settle)
         for _ in range(given.each):
             chain.sweep()
             chain._refresh(wanted.names)

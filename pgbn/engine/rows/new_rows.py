@@ -50,21 +50,22 @@ class Wanted:
         return [Quantity(name, share) for name in self.names for share in kinds]
 
 
+def sweeps_each(burn_in: int, draws: int, given: int) -> tuple[int, int]:
+    """The sweeps of the rows for each of several given draws: before their first draw, and draws.
+
+    Each has an equal part of both, and at least 10 sweeps before its first draw, if that many were
+    asked for; the counts of a row need fewer to forget their start."""
+    return max(-(-burn_in // given), min(burn_in, 10)), -(-draws // given)
+
+
 class GivenBlocks(Given):
-    """Draws of the given nodes, each for a block of sweeps: some to settle, then draws of the rows.
+    """Draws of the given nodes, each for a block of sweeps: ``settle``, then ``each`` draws of the
+    rows; see `sweeps_each`."""
 
-    There are ``draws`` of the rows in all, an equal number given each. They follow ``burn_in``
-    sweeps given the first draw, and ``settle`` sweeps (by default a share of ``burn_in``) given
-    each further one.
-    """
-
-    def __init__(
-        self, stacks: dict[str, NDArray[Any]], burn_in: int, draws: int, settle: int | None = None
-    ) -> None:
+    def __init__(self, stacks: dict[str, NDArray[Any]], burn_in: int, draws: int) -> None:
         self.stacks = stacks
         self.count = max(map(len, stacks.values()), default=1)
-        self.each, self.burn_in = -(-draws // self.count), burn_in
-        self.settle = -(-burn_in // self.count) if settle is None else settle
+        self.settle, self.each = sweeps_each(burn_in, draws, self.count)
 
     @property
     def draws(self) -> int:
@@ -72,12 +73,7 @@ class GivenBlocks(Given):
         return self.each * self.count
 
     def number(self, sweep: int) -> int:
-        beyond = sweep - self.burn_in - self.each
-        return 0 if beyond <= 0 else (beyond - 1) // (self.settle + self.each) + 1
-
-    def runs(self) -> list[int]:
-        """The sweeps to settle, given each draw, before the draws of the rows."""
-        return [self.burn_in, *[self.settle] * (self.count - 1)]
+        return max(sweep - 1, 0) // (self.settle + self.each)
 
 
 class CountLaw(NamedTuple):
