@@ -4,8 +4,8 @@ An experiment is many pieces of work: a layer to train, features to infer, a cla
 Each leaves a file when it is done, and a piece whose file is there is not done again:
 
     OUT/networks/NAME-K128-seed0-T1         a trained network (pgbn.load), OUT/networks/….json
-                                            beside it the seconds it took
-    OUT/features/NAME-K128-seed0-T1-train.npy   the features of documents, the same beside it
+                                            and the seconds it took
+    OUT/features/NAME-K128-seed0-T1-train.npy   the features of documents, and their seconds
     OUT/NAME.json                           the results
 """
 
@@ -131,7 +131,7 @@ def work(
 ) -> tuple[Any, dict[str, Any]]:
     """What the task returns, and what it cost; past the deadline no task is begun."""
     if time.monotonic() > options.deadline:
-        print("time is up: the same command goes on from here", flush=True)
+        print("time is up: the same command continues from here", flush=True)
         raise SystemExit(0)
     began, cpu = time.monotonic(), time.process_time()
     value = task(*inputs, **settings)

@@ -1,7 +1,7 @@
 """A node type of your own: copy this file, rename, and answer three questions.
 
 The example is the exponential layer θ ~ Exp(c): what a node needs, and nothing more. How it is
-generated, what it tells each of its parents, how it is drawn given what it hears. At the end
+generated, what it sends to each parent, and how it is drawn given what it receives. At the end
 the type is composed with others and tested. See docs/new-node.md.
 """
 
@@ -19,7 +19,7 @@ from pgbn.extend import Array, Stream, check_positive, vectorised
 
 
 class Exponential(extend.Latent):
-    """θ ~ Exp(rate c), density c e^{−cθ}; ``gain`` adds Gam(gain, c) after counts are heard."""
+    """θ ~ Exp(rate c), density c e^{−cθ}; ``gain`` adds Gam(gain, c) once counts are received."""
 
     tag: ClassVar[str] = "example.exponential"  # the "type" in JSON: unique, with your prefix
 

@@ -228,7 +228,7 @@ class Counting:
             "lowercase": not self.keep_case,
         }
 
-    def refuse_for_counts(self, data: Path) -> None:
+    def reject_for_counts(self, data: Path) -> None:
         """Reject options that would do nothing, since there are counts already."""
         for field in fields(self):
             if getattr(self, field.name) != field.default:

@@ -395,7 +395,7 @@ def fit_command(
     with writing(to):  # fail before the documents are read if the folder cannot be written
         corpus = Corpus.read(data, **reading.arguments(), **options)
         if corpus.texts is None:
-            counting.refuse_for_counts(data)
+            counting.reject_for_counts(data)
         columns = kept.columns(data, reading, corpus)
         describe(corpus)
         announce(settings)

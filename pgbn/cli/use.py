@@ -440,7 +440,7 @@ def build_command(
     with wrong_usage():
         options = counting.options()
         if file_format(data[0], reading.input_format) in MATRICES:
-            counting.refuse_for_counts(data[0])
+            counting.reject_for_counts(data[0])
             options = {}
     with interruptible():
         corpus = Corpus.build(
