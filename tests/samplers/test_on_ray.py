@@ -228,7 +228,7 @@ def test_how_it_begins(
         if len(calls) <= len(errors):
             raise RuntimeError(errors[len(calls) - 1])
 
-    pool = _pool(start=init, shutdown=lambda: None)
+    pool = _pool(init=init, shutdown=lambda: None)
     if begun:
         pool._begin(address)
     else:
@@ -250,7 +250,7 @@ def test_signals_are_as_they_were_when_it_has_begun() -> None:
 
     before = {number: signal.signal(number, mine) for number in (signal.SIGTERM, signal.SIGHUP)}
     try:
-        _pool(start=init)._begin(None)
+        _pool(init=init)._begin(None)
         signal.raise_signal(signal.SIGTERM)
         signal.raise_signal(signal.SIGHUP)
     finally:

@@ -298,15 +298,17 @@ def allocate_shared(key, start, stop, tokens, z, loadings, m, priors, weights, p
     topic, place = filled(np.empty(topics + 4, np.uint64), 0), np.empty(topics, np.uint64)
     count, running = filled(np.empty(topics + 4), 0.0), filled(np.empty(topics + 5), 0.0)
     own = _RowTopics(pointer(topic), pointer(count), pointer(place), pointer(running))
-    prior = np.empty(topics)
+    prior, line = np.empty(topics), -1  # of the line that is copied there
     tokens, z = uncounted(tokens), uncounted(z)
     for row in range(start, stop):
         if tokens.row_start[row] == tokens.row_start[row + 1]:
             continue
         replicate = row // (rows // replicates)
-        counts, shape = uncounted(m[row]), priors.shape[row // priors.share]
-        for k in range(topics):
-            prior[k] = shape[k]
+        counts = uncounted(m[row])
+        if row // priors.share != line:
+            line = row // priors.share
+            for k in range(topics):
+                prior[k] = priors.shape[line, k]
         given = _Given(
             pointer(weights.phi), pointer(weights.sums), np.uint64(replicate * vocabulary),
             pointer(prior), uncounted(loadings.value[replicate]),
@@ -332,6 +334,7 @@ def _allocate_row(rng, row, tokens, z, given, counts, own, size, pseudo):
     """
     word, topics, topic, count, place = tokens.word, given.topics, own.topic, own.count, own.place
     token, end = np.uint64(tokens.row_start[row]), np.uint64(tokens.row_start[row + 1])
+    ahead = EXTRA_TERM  # the word that was prefetched last, none yet
     while token < end:
         slot = given.base + np.uint64(word[token])
         old = np.uint64(z[token])
@@ -344,7 +347,9 @@ def _allocate_row(rng, row, tokens, z, given, counts, own, size, pseudo):
         new, same = old, True
         while same:
             later = given.base + np.uint64(word[min(token + _4, end - _1)])
-            _prefetch(given, later, own, size)
+            if later != ahead:
+                _prefetch(given, later, own, size)
+                ahead = later
             new = _draw(rng, given, slot, own, size, counts, row_sum, beyond)
             if new == EXTRA_TERM:
                 new = topics + draw_pseudo(rng, pseudo, row, slot, beyond)
@@ -505,7 +510,7 @@ def allocate_blocked(key, start, stop, cells, loadings, theta, n_wk, m, pseudo=N
     Rows of one replicate add to the same n_wk: `split_all_cells` gives each thread its own.
     ``split_e`` are the counts of the pseudo-topics, as `PseudoTopics`, which are treated likewise.
     """
-    indptr, indices, data = cells
+    indptr, indices, data = uncounted(cells[0]), uncounted(cells[1]), uncounted(cells[2])
     rows, topics = theta.shape
     replicates, vocabulary, _ = loadings.value.shape
     documents = rows // replicates
@@ -514,8 +519,9 @@ def allocate_blocked(key, start, stop, cells, loadings, theta, n_wk, m, pseudo=N
     weights = weights_in(weight)
     for row in range(start, stop):
         replicate = row // documents
-        counts = m[row]
-        counts[:] = 0
+        counts, n_w = uncounted(m[row]), uncounted(n_wk[replicate])
+        for k in range(topics):
+            counts[k] = 0
         if pseudo is not None:
             split_e.row[row] = 0
         if indptr[row] == indptr[row + 1]:
@@ -527,8 +533,9 @@ def allocate_blocked(key, start, stop, cells, loadings, theta, n_wk, m, pseudo=N
         for cell in range(indptr[row], indptr[row + 1]):
             w = indices[cell]
             count = data[cell]
-            later = replicate * vocabulary + indices[min(cell + 4, indptr[row + 1] - 1)]
-            prefetch_word(values, later)
+            last = indptr[row + 1] - 1
+            prefetch_head(values, replicate * vocabulary + indices[min(cell + 8, last)])
+            prefetch_word(values, replicate * vocabulary + indices[min(cell + 4, last)])
             slot = np.uint64(replicate * vocabulary + w)
             if count > _MANY * topics:
                 _split_many(rng, count, row, slot, loadings.value[replicate, w], weight,
@@ -545,7 +552,7 @@ def allocate_blocked(key, start, stop, cells, loadings, theta, n_wk, m, pseudo=N
                     continue
                 if k >= np.uint64(topics):  # all products underflowed
                     k = np.uint64(uniform(rng) * topics)
-                n_wk[replicate, w, k] += 1
+                n_w[w, k] += 1
                 counts[k] += 1
 
 
