@@ -31,7 +31,7 @@ from benchmarks.agreement_peers import PROGRAMS, REFERENCES, peers
 from benchmarks.agreement_pictures import draw_pictures
 from benchmarks.networks import error_of_mean, machine, plot, save
 from benchmarks.sweep import load
-from pgbn.engine.first_layer.samplers import sampler_names
+from pgbn.engine.first_layer.choice import sampler_names
 from pgbn.testing import sbc
 
 __all__ = ["authors", "calibration", "compare", "with_tables"]

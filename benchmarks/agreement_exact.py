@@ -9,7 +9,7 @@ from scipy.special import gammaln
 
 import pgbn
 from benchmarks.agreement_peers import log_dirichlet, tokens
-from pgbn.engine.first_layer.samplers import sampler_names
+from pgbn.engine.first_layer.choice import sampler_names
 
 __all__ = ["exact"]
 

@@ -11,7 +11,7 @@ from math import isfinite
 
 from benchmarks.networks import Sweeper, least, machine, measure, save
 from benchmarks.sweep import load
-from pgbn.engine.first_layer.samplers import automatic
+from pgbn.engine.first_layer.choice import automatic
 
 SAMPLERS = ("collapsed", "partial", "blocked")
 TIMES = (1, 4, 16, 100, 1000)

@@ -169,7 +169,7 @@ Files = Annotated[list[str], typer.Argument(
 
 
 def _samplers() -> Iterable[str]:
-    from pgbn.engine.first_layer.samplers import sampler_names
+    from pgbn.engine.first_layer.choice import sampler_names
 
     return ("auto", *sampler_names(), "composed", "general")
 

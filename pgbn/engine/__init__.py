@@ -4,7 +4,7 @@ from pgbn.engine import plan as plan  # it registers itself
 from pgbn.engine.compile import density as density
 from pgbn.engine.compile import quadratic as quadratic
 from pgbn.engine.data import reading as reading
-from pgbn.engine.first_layer.samplers import register_sampler
+from pgbn.engine.first_layer.choice import register_sampler
 from pgbn.engine.plan import register_kernel
 from pgbn.engine.run import chain_files as chain_files
 from pgbn.engine.run.chain import Chain

@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING
 
 from pgbn.engine.first_layer.choice import (
     Pattern,
+    automatic,
     find_patterns,
     plain_pattern,
+    sampler_named,
+    sampler_names,
     schedule_for,
     unsupported,
 )
-from pgbn.engine.first_layer.samplers import automatic, sampler_named, sampler_names
 from pgbn.errors import NetworkError, StaleReadError, did_you_mean
 from pgbn.network.schedule import Schedule
 from pgbn.network.steps import Step

@@ -14,8 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pgbn.checks import Count, Replicates, Seed, validated
-from pgbn.engine.first_layer.choice import plain_pattern
-from pgbn.engine.first_layer.samplers import sampler_names
+from pgbn.engine.first_layer.choice import plain_pattern, sampler_names
 from pgbn.engine.plan import Counts, Draw, make_step
 from pgbn.engine.run.chain import Chain
 from pgbn.explain.steps import has_tables

@@ -10,8 +10,7 @@ import pytest
 
 import pgbn as pg
 from pgbn import testing
-from pgbn.engine.first_layer.choice import find_patterns, plain_pattern, unsupported
-from pgbn.engine.first_layer.samplers import automatic
+from pgbn.engine.first_layer.choice import automatic, find_patterns, plain_pattern, unsupported
 from tests.explain import printed
 from tests.explain.printed import check_printed
 from tests.helpers.first_layer_variants import VARIANT_SIZES, VARIANTS

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from pgbn import Network
-from pgbn.engine.first_layer.choice import find_patterns, unsupported
-from pgbn.engine.first_layer.samplers import sampler_named
+from pgbn.engine.first_layer.choice import find_patterns, sampler_named, unsupported
 
 __all__ = ["samplers_of_network"]
 

@@ -18,10 +18,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from inspect import isabstract
+from typing import TypeVar
 
 from pgbn.engine.compile.program import Program
 from pgbn.engine.data.cells import Cells, CoordinateCells
-from pgbn.engine.first_layer.samplers import FirstLayer, automatic, sampler_named, sampler_names
+from pgbn.engine.first_layer.samplers import FirstLayer
 from pgbn.engine.plan import Counts, Draw, Run, SlotCounts, maker, slot_step
 from pgbn.engine.steps.gamma_layers import draws_as
 from pgbn.errors import NetworkError, StaleReadError, notify
@@ -255,6 +257,76 @@ def _without_scores(wiring: Wiring, pattern: Pattern, kind: type[FirstLayer], st
     return replace(
         step, reads=frozenset(reads), marginalises=marginalises, equation=equation, method=kind.name
     )
+
+
+# ---- the samplers by name ------------------------------------------------------------------------
+
+Kind = TypeVar("Kind", bound=type[FirstLayer])
+
+_kinds: dict[str, type[FirstLayer]] = {}
+
+
+def register_sampler(kind: Kind) -> Kind:
+    """Register a sampler of the first layer under its ``name``, for ``sampler=`` of chains.
+
+    Parameters
+    ----------
+    kind : type
+        A class derived from `FirstLayer` that has all its methods.
+
+    Returns
+    -------
+    type
+        The class, so that this is a decorator.
+
+    Raises
+    ------
+    NetworkError
+        If the class is not complete, or another sampler has its name.
+
+    Examples
+    --------
+    A class that lacks methods is rejected:
+
+    >>> from pgbn import extend
+    >>> @extend.register_sampler
+    ... class Mine(extend.FirstLayer):
+    ...     name = "mine"
+    Traceback (most recent call last):
+        ...
+    pgbn.errors.NetworkError: register_sampler(...): give a class derived from ...
+    """
+    if not (isinstance(kind, type) and issubclass(kind, FirstLayer)) or isabstract(kind):
+        raise NetworkError(
+            f"register_sampler({kind!r}): give a class derived from "
+            "pgbn.extend.FirstLayer that has all its methods"
+        )
+    known = _kinds.get(kind.name)
+    if known is not None and known.__qualname__ != kind.__qualname__:
+        raise NetworkError(
+            f"register_sampler: {kind.name!r} is {known.__name__}; give another name"
+        )
+    if kind.name in ("", "auto", "composed"):
+        raise NetworkError(f"{kind.__name__}.name={kind.name!r}: give the sampler another name")
+    _kinds[kind.name] = kind
+    return kind
+
+
+def sampler_names() -> tuple[str, ...]:
+    """The names of all samplers."""
+    return tuple(_kinds)
+
+
+def sampler_named(name: str) -> type[FirstLayer]:
+    """The sampler of a name."""
+    if name not in _kinds:
+        raise NetworkError(f"sampler={name!r}: must be one of {', '.join(_kinds)}")
+    return _kinds[name]
+
+
+def automatic() -> list[type[FirstLayer]]:
+    """Those that "auto" may take, the one that mixes best first."""
+    return [kind for kind in _kinds.values() if kind.is_automatic]
 
 
 # ---- the choice ---------------------------------------------------------------------------------

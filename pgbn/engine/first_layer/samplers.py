@@ -15,20 +15,19 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from functools import cached_property, partial
-from inspect import isabstract
 from math import inf, prod
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from pgbn.engine.compile.products import Splitter, blocks_of, shape4, spread, turned
 from pgbn.engine.compile.program import Program
 from pgbn.engine.data.cells import GROUP, Cells
 from pgbn.engine.plan import LatentCounts, Run
 from pgbn.engine.steps.gamma_layers import LayerTables, draw_tables, find_mix
-from pgbn.errors import DataError, NetworkError
+from pgbn.engine.steps.shared_rows import SharedRows
+from pgbn.errors import DataError
 from pgbn.network.terms import Term
 from pgbn.nodes.bernoulli_poisson import draws_ones
 from pgbn.nodes.rules.registry import find_link
@@ -78,55 +77,6 @@ from pgbn.storage.read_limits import check_bytes
 
 if TYPE_CHECKING:
     from pgbn.engine.first_layer.choice import Pattern
-
-
-class SharedRows:
-    """The counts of data added up over the rows that read the same scores.
-
-        x_jv ~ Pois(s_j Σ_k φ_vk θ_{g(j)k})   ⇒   Σ_{j : g(j) = a} x_jv ~ Pois(q_a Σ_k φ_vk θ_ak)
-
-    with q_a = Σ_{j : g(j) = a} s_j. Labels depend on a row through its scores alone. The samplers
-    therefore see these sums, a row for each row of θ. The sums are computed again if the program
-    has other data.
-    """
-
-    _of: Cells | None = None
-    _cells: Cells
-
-    def __init__(self, program: Program, pattern: Pattern) -> None:
-        self.program, self.observed = program, pattern.observed
-        self.entries, _ = program.storage[pattern.scores]
-        lookups = pattern.factor(program.wiring).lookups
-        self.view = program.view(lookups, program.storage[pattern.scores])
-
-    @property
-    def cells(self) -> Cells:
-        """Σ_{j : g(j) = a} x_jv."""
-        own = self.program.cells[self.observed]
-        if self._of is not own:
-            self._cells, self._of = self._added(own), own
-        return self._cells
-
-    def _added(self, own: Cells) -> Cells:
-        copies, entries = own.replicates, self.program.sizes[self.entries]
-        place = np.broadcast_to(self.view.place, (copies, own.rows // copies))
-        first = np.arange(copies)[:, None] * entries
-        edges = np.arange(own.rows + 1)
-        reads = sparse.csr_array((np.ones(own.rows, np.int64), (place + first).reshape(-1), edges),
-                                 shape=(own.rows, copies * entries))  # fmt: skip
-        counts = sparse.csr_array((own.values, own.indices, own.indptr),
-                                  shape=(own.rows, own.columns))  # fmt: skip
-        added = sparse.csr_array(reads.T.tocsr() @ counts)
-        added.sort_indices()
-        return Cells((self.entries, own.dims[-1]), (entries, own.columns), copies,
-                     added.indptr.astype(np.int64), added.indices.astype(np.int32),
-                     added.data.astype(np.int64))  # fmt: skip
-
-    @property
-    def row_counts(self) -> NDArray[Any]:
-        """Σ_v x_jv of every row of the data, (rows, 1)."""
-        own = self.program.cells[self.observed]
-        return own.total(own.values, own.dims[:-1]).reshape(-1, 1)
 
 
 # ---- the terms of a first layer next to φ·θ -----------------------------------------------------
@@ -455,76 +405,6 @@ class FirstLayer(ABC):
         self.further.share(self.observed, received)
 
 
-# ---- the samplers by name ------------------------------------------------------------------------
-
-Kind = TypeVar("Kind", bound=type[FirstLayer])
-
-_kinds: dict[str, type[FirstLayer]] = {}
-
-
-def register_sampler(kind: Kind) -> Kind:
-    """Register a sampler of the first layer under its ``name``, for ``sampler=`` of chains.
-
-    Parameters
-    ----------
-    kind : type
-        A class derived from `FirstLayer` that has all its methods.
-
-    Returns
-    -------
-    type
-        The class, so that this is a decorator.
-
-    Raises
-    ------
-    NetworkError
-        If the class is not complete, or another sampler has its name.
-
-    Examples
-    --------
-    A class that lacks methods is rejected:
-
-    >>> from pgbn import extend
-    >>> @extend.register_sampler
-    ... class Mine(extend.FirstLayer):
-    ...     name = "mine"
-    Traceback (most recent call last):
-        ...
-    pgbn.errors.NetworkError: register_sampler(...): give a class derived from ...
-    """
-    if not (isinstance(kind, type) and issubclass(kind, FirstLayer)) or isabstract(kind):
-        raise NetworkError(
-            f"register_sampler({kind!r}): give a class derived from "
-            "pgbn.extend.FirstLayer that has all its methods"
-        )
-    known = _kinds.get(kind.name)
-    if known is not None and known.__qualname__ != kind.__qualname__:
-        raise NetworkError(
-            f"register_sampler: {kind.name!r} is {known.__name__}; give another name"
-        )
-    if kind.name in ("", "auto", "composed"):
-        raise NetworkError(f"{kind.__name__}.name={kind.name!r}: give the sampler another name")
-    _kinds[kind.name] = kind
-    return kind
-
-
-def sampler_names() -> tuple[str, ...]:
-    """The names of all samplers."""
-    return tuple(_kinds)
-
-
-def sampler_named(name: str) -> type[FirstLayer]:
-    """The sampler of a name."""
-    if name not in _kinds:
-        raise NetworkError(f"sampler={name!r}: must be one of {', '.join(_kinds)}")
-    return _kinds[name]
-
-
-def automatic() -> list[type[FirstLayer]]:
-    """Those that "auto" may take, the one that mixes best first."""
-    return [kind for kind in _kinds.values() if kind.is_automatic]
-
-
 # ---- φ and θ integrated out: token by token -----------------------------------------------------
 
 TOKEN_BYTES = 20  # of a token that has a label of its own: its word, label and place
@@ -598,7 +478,6 @@ class TokenLabels:
 _BLOCKS = 16  # of rows, if other threads work along with the collapsed sampler
 
 
-@register_sampler
 class Collapsed(FirstLayer):
     """P(z = k) ∝ (η + n⁻_vk) / (Vη + n⁻_k) · (m⁻_jk + a_jk)."""
 
@@ -847,7 +726,6 @@ class FixedTopics(FirstLayer):
         self.restore_shared(state)
 
 
-@register_sampler
 class Partial(FixedTopics):
     """P(z = k) ∝ φ_vk (m⁻_jk + a_jk), with θ integrated out: documents are independent."""
 
@@ -929,7 +807,6 @@ class Partial(FixedTopics):
         self.deliver()
 
 
-@register_sampler
 class Blocked(FixedTopics):
     """(x_vj1, x_vj2, …) ~ Mult(x_vj; ∝ φ_vk θ_kj), with θ fixed too. Counts behind data, and those
     of missing cells, are drawn before."""

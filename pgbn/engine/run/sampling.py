@@ -30,7 +30,7 @@ from pgbn.checks import check_integer, thread_count
 from pgbn.engine.compile.products import align
 from pgbn.engine.compile.program import Program
 from pgbn.engine.data.reading import Coords, bind_indexes, check_coords, read_coords
-from pgbn.engine.first_layer.samplers import sampler_names
+from pgbn.engine.first_layer.choice import sampler_names
 from pgbn.engine.run.chain import Chain, check_imputed
 from pgbn.engine.run.chain_files import (
     DATA,

@@ -11,9 +11,8 @@ import pytest
 import pgbn
 import pgbn as pg
 from pgbn import Dirichlet, Gamma, Network, NetworkError, Poisson, StaleReadError
-from pgbn.engine.first_layer import FirstLayer, samplers
-from pgbn.engine.first_layer.choice import cannot_marginalise, find_patterns
-from pgbn.engine.first_layer.samplers import automatic
+from pgbn.engine.first_layer import FirstLayer, choice
+from pgbn.engine.first_layer.choice import automatic, cannot_marginalise, find_patterns
 from pgbn.nodes.rules import registry
 from pgbn.samplers import vectorised
 from pgbn.testing import geweke
@@ -276,7 +275,7 @@ COUNTS = np.random.default_rng(0).poisson(1.0, (30, 20))
 
 @pytest.fixture(autouse=True)
 def _registered(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(samplers, "_kinds", dict(samplers._kinds))
+    monkeypatch.setattr(choice, "_kinds", dict(choice._kinds))
     pgbn.extend.register_sampler(Plain)
 
 
