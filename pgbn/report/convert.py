@@ -35,7 +35,7 @@ from pgbn.checks import (
 from pgbn.engine.data.cells import Cells
 from pgbn.engine.data.reading import read_array
 from pgbn.engine.run.draws import Draws
-from pgbn.errors import DataError
+from pgbn.errors import DataError, notify
 from pgbn.evaluation.held_out import HeldOut
 from pgbn.evaluation.periods import check_dates
 from pgbn.evaluation.shares import check_row_order
@@ -194,6 +194,12 @@ def _checked_documents(
 ) -> dict[str, Any]:
     """The names of the terms, and the columns of the documents."""
     phi, theta = parts["phi"], parts["theta"]
+    columns = [name for name, column in given.items() if column is not None]
+    if columns and not theta:
+        notify(
+            f"{', '.join(columns)}: not shown, since the model does not contain its documents; "
+            "give them as X="
+        )
     if vocabulary is None:
         vocabulary = labels.get(layers.TERM)
     if given["names"] is None and theta:

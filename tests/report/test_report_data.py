@@ -343,6 +343,11 @@ def test_what_only_topics_have_is_rejected_elsewhere(run, training, name) -> Non
             report_data(model, **{name: ["a"]})
 
 
+def test_columns_without_documents_are_told() -> None:
+    with pytest.warns(pgbn.PgbnWarning, match="texts, dates: not shown.*give them as X="):
+        report_data(trained().deepest.without_state(), texts=["a"], dates=[2019])
+
+
 def test_errors_of_the_model() -> None:
     with pytest.raises(DataError, match="model is dict"):
         report_data({})

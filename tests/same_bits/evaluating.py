@@ -50,6 +50,7 @@ def _held_out(threads: int) -> object:
 
 def _topics(threads: int) -> object:
     model, X = trained(depth=3).deepest, documents()
+    counts = X.astype(np.float64)
     graph = model.to_networkx((model.depth, 0), vocabulary=NAMES)
     layers = range(1, model.depth + 1)
     phi = model.phi[0]
@@ -67,7 +68,7 @@ def _topics(threads: int) -> object:
         leading_terms(phi),
         (1.0 + (3 - 1) * 0.7) / (1.0 - 0.7),
         evaluation.overdispersion(model),
-        X.toarray().var(axis=0, ddof=1) / X.toarray().mean(axis=0),
+        counts.var(axis=0, ddof=1) / counts.mean(axis=0),
     ]
 
 
