@@ -93,6 +93,8 @@ def test_help_has_an_example(command: str, capsys: Capture) -> None:
     text = capsys.readouterr().out
     assert "Example" in text
     assert f"pgbn {command}" in text
+    assert "--json" in text
+    assert "--debug" in text
 
 
 def test_the_page_of_the_command_line_is_that_of_the_commands() -> None:

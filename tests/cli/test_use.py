@@ -86,6 +86,28 @@ def test_the_other_commands(place: Path, tmp_path: Path, capsys: Capture) -> Non
         assert capsys.readouterr().out.strip()
 
 
+def test_generated_documents_are_as_long_as_those_of_the_training(
+    place: Path, capsys: Capture
+) -> None:
+    lengths = open_saved(place / "model").data.sum(axis=1)
+    drawn = ask(capsys, "generate", place / "model", "-n", 8)
+    assert {sum(document.values()) for document in drawn} <= set(lengths.tolist())
+
+
+@pytest.mark.parametrize(("name", "begins"), [
+    ("d.tex", r"\documentclass"), ("d.html", "<!DOCTYPE html>"), ("d.md", "#"),
+])  # fmt: skip
+def test_the_suffix_chooses_the_format_of_a_derivation(
+    tmp_path: Path, name: str, begins: str, capsys: Capture
+) -> None:
+    (tmp_path / "net.json").write_text(pgbn.zoo.pfa(3).to_json())
+    facts = ask(capsys, "explain", tmp_path / "net.json", "-o", tmp_path / name)
+    assert facts["output"] == str(tmp_path / name)
+    assert (tmp_path / name).read_text("utf-8").startswith(begins)
+    told = rejected(capsys, ["explain", tmp_path / "net.json", "-o", tmp_path / "d.pdf"], 2)
+    assert "the name must end in .txt, .md, .tex or .html" in told
+
+
 def test_results_as_files(place: Path, tmp_path: Path, capsys: Capture) -> None:
     """Every command whose result is a table writes it to a .csv file; other names are refused
     before any work."""
