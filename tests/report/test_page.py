@@ -199,22 +199,6 @@ def test_writing_is_all_or_nothing(tmp_path) -> None:
         write_report(trained(), tmp_path / "missing" / "report.html")
 
 
-def test_results_write_their_own_report(tmp_path) -> None:
-    counts = np.random.default_rng(0).poisson(1.0, (20, 12))
-    result = pg.train_layerwise(counts, max_width=4, depth=1, burn_in=3, sweeps=2, seed=0)
-    for number, model in enumerate((result, result.deepest)):
-        html = model.report(tmp_path / f"{number}.html", counts)
-        assert html.read_text(encoding="utf-8").lower().startswith("<!doctype html>")
-        assert "<div>" in model._repr_html_()
-    from pgbn.estimators import PFA
-
-    fitted = PFA(3, burn_in=3, sweeps=2, random_state=0).fit(counts)
-    options = {"texts": ["a text"] * 20, "dates": range(2000, 2020), "classes": ["x", "y"] * 10}
-    html = fitted.report(tmp_path / "pfa.html", **options).read_text(encoding="utf-8")
-    assert '"labels":["x","y"]' in html
-    assert '"labels":["2000",' in html
-
-
 def test_the_summary_escapes() -> None:
     html = summary_html(trained(), vocabulary=vocabulary(), title="<x>")
     assert "&lt;x&gt;" in html

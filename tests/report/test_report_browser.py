@@ -467,20 +467,6 @@ def test_a_point_of_the_map_is_a_document(page) -> None:
     picture(page, "map")
 
 
-def test_what_the_pointer_told_of_another_layer_goes(page) -> None:
-    page.execute_script(
-        SPOTS + "const frame = canvas.getBoundingClientRect(), [x, y] = spot(23);"
-        "canvas.dispatchEvent(new PointerEvent('pointermove', {bubbles: true,"
-        "clientX: frame.left + x, clientY: frame.top + y}))"
-    )
-    tip = page.find_element("id", "map-tip")
-    assert tip.is_displayed()
-    click(page, ".theme h3 button")  # of the layer that the map shows
-    assert tip.is_displayed()
-    click(page, ".theme .chips button")  # of the layer below
-    assert not tip.is_displayed()
-
-
 FOCUSED = "return document.activeElement.id"
 OPEN, CLOSE = "\u2068", "\u2069"  # around a word that keeps its own direction of writing
 
