@@ -13,11 +13,11 @@ __all__ = ["COMPOSITIONS"]
 
 
 def odd_names() -> pg.Network:
-    """Names that LaTeX, Markdown and XML must not see unescaped, and two terms in a rate."""
-    doc, term = "50%_&<b>", '$x^~\\"|'
-    phi = pg.Dirichlet("φ_", np.array([0.1, 0.2, 0.3]), over=term, dims="to#pic")
+    """Names that LaTeX must not see unescaped, and two terms in a rate."""
+    doc, term = "50_größe_", "_中__x"
+    phi = pg.Dirichlet("φ_", np.array([0.1, 0.2, 0.3]), over=term, dims="to_pic")
     known = pg.Constant(value=np.ones(4), dims=doc)
-    theta = pg.Gamma("50_größe", 1e-5, known, dims=(doc, "to#pic"))
+    theta = pg.Gamma("50_größe", 1e-5, known, dims=(doc, "to_pic"))
     base = pg.Gamma("x__中", 1, 1, dims=term)
     x = pg.Poisson("_x", phi @ theta + 2 * base, dims=(doc, term))
     return pg.Network(x, sizes={doc: 4, term: 3})

@@ -160,12 +160,6 @@ def test_every_node_and_role_is_drawn_spoken_and_inside(network: pg.Network) -> 
         assert y + tall <= float(root.get("height", 0))
 
 
-def test_names_are_escaped() -> None:
-    text = str(COMPOSITIONS["odd_names"]().plot())
-    assert "<b>" not in text
-    assert "50%_&amp;&lt;b&gt;" in text
-
-
 def test_bars_outside_of_the_band_are_red() -> None:
     share = np.full(4, 0.25)
     counts = {"good <a>": np.array([26, 25, 24, 25]), "bad": np.array([70, 10, 10, 10])}
