@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 import pytest
 
 import pgbn
@@ -50,22 +49,6 @@ def test_sums_over_a_single_entry(make: Any) -> None:
 
 
 # ---- one draw -------------------------------------------------------------------------------
-
-
-def test_the_factor_of_the_column_is_found_where_it_keeps_the_bits() -> None:
-    theta, phi = Gamma("theta", 1, 1, dims=("i", "k")), Gamma("phi", 1, 1, dims=("k", "j"))
-    size, both = Gamma("size", 1, 1, dims="i"), Gamma("both", 1, 1, dims=("i", "j"))
-
-    def found(rate: Any, **sizes: int) -> int | None:
-        network = Network(Poisson("x", rate, dims=("i", "j")), sizes=sizes)
-        program = network.chain({"x": np.ones((3, 4))}, sampler="composed")._program
-        return splitter_of(program, program.network["x"], "rate").parts[0].column_factor
-
-    assert found(phi @ theta, k=2) == 0
-    assert found((size * theta) @ phi, k=2) == 2
-    assert found(phi @ theta * size, k=2) is None  # u·w·v has other bits than u·v·w
-    assert found(phi @ theta * both, k=2) is None
-    assert found(size * both) is None  # nothing is summed
 
 
 def test_no_count_goes_to_a_term_of_rate_0() -> None:
