@@ -58,9 +58,14 @@ def validate_documents(
             raise DataError(f"{name} has the dtype {kind}; give counts")
     with blaming(name):
         X = validate_data(
-            estimator, X, accept_sparse="csr", reset=reset, ensure_non_negative=True,
+            estimator, X, accept_sparse="csr", reset=reset,
             dtype=[np.float64, np.float32, np.int64, np.int32],
         )  # fmt: skip
+        values = X.data if sp.issparse(X) else X
+        if values.size and values.min() < 0:
+            kind = type(estimator).__name__
+            words = f"Negative values in data passed to X in {kind}{_least_cell(X)}"
+            raise ValueError(words)
     return sp.csr_array(X) if sp.issparse(X) else X
 
 
@@ -71,27 +76,31 @@ def read_link(link: str, X: Any) -> str:
     found = suitable_link(X.data if sp.issparse(X) else X)
     if found == "gamma" and _looks_weighted(X):
         notify(
-            "X holds weights, not counts, such as those of tf-idf: link='auto' takes them as "
-            "non-negative reals. Topics are better found in counts: use CountVectorizer. If reals "
-            "are meant, say so with link='gamma'"
+            "X holds weights, not counts, such as those of tf-idf or frequencies: link='auto' "
+            "takes them as non-negative reals. Topics are better found in counts: use "
+            "CountVectorizer. If reals are meant, say so with link='gamma'"
         )
     return found
 
 
 def _looks_weighted(X: Any) -> bool:
-    """Whether reals are those of weighted texts: sparse, or with rows of norm one."""
-    if sp.issparse(X):
-        return bool(X.nnz < 0.5 * X.shape[0] * X.shape[1])
-    norms = np.sqrt(np.square(X, dtype=np.float64).sum(axis=1))
-    return bool(np.allclose(norms[norms > 0], 1.0))
+    """Whether reals are those of weighted texts: sparse, or with rows whose norm or sum is one."""
+    if sp.issparse(X) and X.nnz < 0.5 * X.shape[0] * X.shape[1]:
+        return True
+    rows = sp.csr_array(X).astype(np.float64)
+    norms, sums = np.sqrt(rows.power(2).sum(axis=1)), rows.sum(axis=1)
+    return any(bool(np.allclose(each[each > 0], 1.0)) for each in (norms, sums))
 
 
 def read_seed(random_state: Any) -> int:
     """A seed of pgbn from what scikit-learn takes."""
     try:
         return int(check_random_state(random_state).randint(2**31 - 1))
-    except (ValueError, TypeError, OverflowError) as error:
-        raise DataError(f"random_state={random_state!r}: {error}") from None
+    except (ValueError, TypeError, OverflowError):
+        raise DataError(
+            f"random_state={random_state!r:.60} must be None, an integer from 0 to 2^32 - 1, or a "
+            "numpy.random.RandomState"
+        ) from None
 
 
 def read_executor(estimator: Any) -> Executor:
@@ -167,6 +176,31 @@ def _one_of(name: str, value: Any, first: str, second: str) -> str:
     return value
 
 
+# What to do about an error of scikit-learn that has these words.
+_REMEDIES = {
+    "could not convert string": "; are these texts? count their terms first, with CountVectorizer",
+    "contains NaN": "; leave such documents out, fill the cells with 0, or give "
+    "pgbn.train_layerwise a numpy.ma.masked_array, in which they are imputed",
+    "contains infinity": "; give finite numbers",
+    "got 1D array": "; give documents × terms. Reshape your data: a single document x is "
+    "x.reshape(1, -1)",
+    "got scalar array": "; give documents × terms, a matrix of counts",
+    "Found array with dim": "; give documents × terms, a matrix",
+    "0 sample(s)": "; give at least one document",
+    "0 feature(s)": "; give at least one term",
+    "is expecting": "; give the same terms: transform texts with the vectorizer of fit, "
+    "vectorizer.transform(texts)",
+}
+
+
+def _least_cell(X: Any) -> str:
+    """The most negative cell of documents × terms, in words."""
+    cells = sp.coo_array(X)
+    least = int(np.argmin(cells.data))
+    row, column = (int(places[least]) for places in cells.coords)
+    return f"; the least is {cells.data[least]:g}, in row {row}, column {column}; counts are ≥ 0"
+
+
 @contextmanager
 def blaming(name: str) -> Iterator[None]:
     """Errors of scikit-learn say "X", or do not say which argument is wrong: they get its name."""
@@ -175,13 +209,9 @@ def blaming(name: str) -> Iterator[None]:
     except (ValueError, TypeError, OverflowError) as error:
         text = re.sub(r"\bX\b", name, str(error))
         kind = TypeError if isinstance(error, TypeError) else DataError
-        if text.startswith("could not convert string"):
-            text += "; are these texts? count their terms first, with CountVectorizer"
-        elif "contains NaN" in text:  # the rest recommends classifiers
-            text = text.partition("\n")[0].rstrip(".") + (
-                "; leave such documents out, fill the cells with 0, or give pgbn.train_layerwise "
-                "a numpy.ma.masked_array, in which they are imputed"
-            )
+        remedy = next((remedy for words, remedy in _REMEDIES.items() if words in text), "")
+        if remedy:  # the further lines show the array, or recommend classifiers
+            text = text.partition("\n")[0].rstrip(".:") + remedy
         raise kind(text if name in text else f"{name}: {text}") from error
 
 

@@ -92,8 +92,8 @@ def _each_layer(name: str, value: Any, depth: int) -> list[Any]:
         return [value] * depth
     each = _as_list(value)
     if not _is_list(each) or len(each) != depth:
-        layers = f"each of {depth} layers" if depth > 1 else "the one layer"
-        raise DataError(f"{name}={value!r}: give one number, or one for {layers}")
+        layers = f"or {depth} of them, one for each layer" if depth > 1 else "as there is one layer"
+        raise DataError(f"{name}={value!r:.60}: give one number, {layers}")
     return list(each)
 
 

@@ -20,7 +20,7 @@ from tests.helpers.trained import X, model_of
 
 FIT = {  # wrong options of fit, told before anything is read
     "--burn-in many": "--burn-in 'many'", "--sweeps 0": "--sweeps=0 must be an integer",
-    "--burn-in 5,5": "--burn-in=[5, 5]: give one number, or one for each of 3 layers",
+    "--burn-in 5,5": "--burn-in=[5, 5]: give one number, or 3 of them, one for each layer",
     "--eta 1,1,1,1": "--eta=[1.0, 1.0, 1.0, 1.0]: give one number",
     "--eta -1": "--eta=-1.0 must be positive and finite", "--eta inf": "--eta=inf must be positive",
     "--minutes -1": "minutes': -1 is not", "--minutes nan": "minutes': nan is not",

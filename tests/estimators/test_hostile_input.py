@@ -16,6 +16,7 @@ pytest.importorskip("sklearn")
 
 import pgbn
 from pgbn.errors import DataError
+from pgbn.estimators.parameters import read_link
 from tests.helpers.hostile import HUGE, attempt, campaign, odd, odd_or_huge
 from tests.helpers.saved import forge
 
@@ -320,3 +321,52 @@ def test_values_that_are_no_numbers(value: float, model: pgbn.PGBN) -> None:
     for each in (wrong, sp.csr_array(wrong)):
         with pytest.raises(DataError, match=r"X contains (NaN.*fill|infinity)"):
             model.transform(each)
+
+
+# ---- errors say what is wrong, what is allowed and what to do ---------------------------------
+
+
+NEGATIVE = X.astype(float)
+NEGATIVE[3, 7] = -2.5
+
+
+@pytest.mark.parametrize(
+    ("parameters", "data", "words"),
+    [
+        ({}, NEGATIVE, ["Negative values", "-2.5, in row 3, column 7", "counts are ≥ 0"]),
+        ({}, sp.csr_array(NEGATIVE), ["-2.5, in row 3, column 7"]),
+        ({}, X[0], ["got 1D array", "documents × terms", "x.reshape(1, -1)"]),
+        ({}, X[:0], ["at least one document"]),
+        ({}, np.ones((2, 3, 4)), ["dim 3", "documents × terms, a matrix"]),
+        ({}, np.where(X == 0, np.inf, X), ["infinity", "finite numbers"]),
+        ({}, np.where(X == 0, np.nan, X), ["NaN", "fill the cells with 0"]),
+        ({}, ["a text", "another"], ["are these texts?", "CountVectorizer"]),
+        ({}, np.ma.masked_equal(X, 0), ["masked cells", "train_layerwise"]),
+        ({"random_state": "abc"}, X, ["random_state='abc'", "None, an integer from 0"]),
+        ({"burn_in": 1.5}, X, ["burn_in=1.5 must be an integer of at least 1"]),
+        ({"burn_in": [1, 2, 3]}, X, ["burn_in=[1, 2, 3]", "or 2 of them, one for each layer"]),
+        ({"depth": 1, "eta": [0.1, 0.2]}, X, ["eta=[0.1, 0.2]", "as there is one layer"]),
+        ({"layer": 7}, X, ["layer=7", "from 1 to depth=2, or None for all layers"]),
+    ],
+)
+def test_errors_say_what_to_do(parameters: dict[str, Any], data: Any, words: list[str]) -> None:
+    with pytest.raises(pgbn.DataError) as error:
+        pgbn.PGBN(**{"max_width": 3, "depth": 2, **FAST, **parameters}).fit(data)
+    for each in words:
+        assert each in str(error.value)
+
+
+def test_another_number_of_terms_points_to_the_vectorizer(model: pgbn.PGBN) -> None:
+    with pytest.raises(
+        pgbn.DataError, match=r"X has 7 features.*expecting 9.*vectorizer\.transform"
+    ):
+        model.transform(X[:, :7])
+
+
+def test_frequencies_are_not_taken_for_counts_silently() -> None:
+    shares = X / X.sum(axis=1, keepdims=True)
+    with pytest.warns(pgbn.PgbnWarning, match="weights, not counts.*or frequencies"):
+        pgbn.PGBN(3, 1, **FAST).fit(shares)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert read_link("auto", X * 0.7) == "gamma", "other reals are no texts"

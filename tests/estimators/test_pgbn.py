@@ -105,7 +105,7 @@ def test_perplexity_and_score(model):
 @pytest.mark.parametrize(
     ("held", "complaint"),
     [
-        (X[:5], "^held_out has 5 documents, but X has 60$"),
+        (X[:5], "^held_out has 5 documents, but X has 60; give both parts"),
         (X[:, :3], "^held_out has 3 features, but PGBN"),
         (-X, "held_out"),
         (X * 0.5, "^held_out: .*non-integer"),
