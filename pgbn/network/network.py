@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from difflib import get_close_matches
 from functools import cached_property
+from html import escape
 from typing import TYPE_CHECKING, Any
 
 import networkx as nx
@@ -106,10 +107,40 @@ class Network(NetworkMethods):
     Invariants: names are unique, the graph has no cycle, the dims fit, and every latent node
     has a conjugate update for the evidence that it receives.
 
-    ``sizes`` gives the sizes of dims; those of the data may be omitted. The latent nodes ``given``
-    have values that are given when the network is run. They have no step, and the others are drawn
-    given them; see `with_given`. ``indexes`` are the numbers of its categories; otherwise they are
-    given with the data.
+    Parameters
+    ----------
+    *observed : Observed
+        The data nodes. The nodes that they depend on are found automatically.
+    sizes : dict of str to int, optional
+        The sizes of dims. Those of the data may be omitted.
+    order : sequence of str, optional
+        The order of the steps of a sweep, see `with_order`. By default it is derived.
+    given : sequence of str
+        The latent nodes whose values are given when the network is run, see `with_given`.
+    above : bool
+        Whether nodes that matter only through given nodes are kept, see `with_given`.
+    indexes : dict of str to array, optional
+        The numbers of its categories. By default they are given with the data.
+
+    Raises
+    ------
+    NetworkError
+        If the graph is not a valid network; the error says how to change it.
+    MissingRuleError
+        If a node has no conjugate update for the evidence that it receives.
+    StaleReadError
+        If the order of the steps is not a valid sampler.
+
+    Examples
+    --------
+    >>> theta = pgbn.Gamma("theta", 1.0, 1.0, dims=("doc", "topic"))
+    >>> phi = pgbn.Dirichlet("phi", 0.1, over="term", dims="topic")
+    >>> x = pgbn.Poisson("x", rate=phi @ theta, dims=("doc", "term"))
+    >>> net = pgbn.Network(x, sizes={"topic": 2})
+    >>> net.latent
+    ['phi', 'theta']
+    >>> net.schedule.names
+    ['counts(x)', 'phi', 'theta']
     """
 
     @validated
@@ -192,7 +223,23 @@ class Network(NetworkMethods):
         return {dim: int(size) for dim, size in sizes.items()}
 
     def role(self, name: str) -> str:
-        """The role of a node in this network: "observed", "given" or "latent"."""
+        """The role of a node in this network.
+
+        Parameters
+        ----------
+        name : str
+            The name of the node.
+
+        Returns
+        -------
+        str
+            "observed", "given" or "latent".
+
+        Examples
+        --------
+        >>> pgbn.zoo.lda(3).role("phi")
+        'latent'
+        """
         if self[name].name in self.given:
             return "given"
         return "observed" if name in self.observed else "latent"
@@ -236,17 +283,26 @@ class Network(NetworkMethods):
 
     __repr__ = __str__
 
+    def _repr_html_(self) -> str:
+        """The table of the nodes, which notebooks show."""
+        rows = [["node", "dims", "distribution", "role"]]
+        for node in self.nodes.values():
+            slots = ", ".join(f"{slot}={getattr(node, slot)}" for slot in node.slots())
+            dims = ", ".join(f"{dim} = {self.sizes.get(dim, 'from data')}" for dim in node.axes)
+            kind = f"{type(node).__name__}({slots})"
+            rows.append([node.name, dims, kind, self.role(node.name)])
+        cells = ["".join(f"<td>{escape(cell)}</td>" for cell in row) for row in rows]
+        return f"<table>{''.join(f'<tr>{row}</tr>' for row in cells)}</table>"
+
     # ---- the sampler ------------------------------------------------------------------
 
     @cached_property
     def schedule(self) -> Schedule:
         """The steps of one sweep with all values instantiated, upward and then downward."""
-        return self.schedule_with(None)
+        return self._schedule_with(None)
 
-    def schedule_with(self, revise: Revise | None) -> Schedule:
+    def _schedule_with(self, revise: Revise | None) -> Schedule:
         """The schedule in which ``revise(wiring, step)`` replaces a step, see `steps_of`."""
-        if revise is not None and not callable(revise):
-            raise NetworkError(f"revise={revise!r:.60}: give a function of (wiring, step), or None")
         steps = steps_of(self.wiring, revise)
         return Schedule(
             derive(steps) if self.order is None else reorder(steps, self.order), self.given
@@ -254,18 +310,72 @@ class Network(NetworkMethods):
 
     @validated
     def with_order(self, order: Iterable[str]) -> Network:
-        """The same network with a user's order of the steps (names as in ``schedule.names``).
+        """The same network with another order of the steps of a sweep.
 
-        Raises `StaleReadError` if that is not a valid partially collapsed Gibbs sampler.
+        Parameters
+        ----------
+        order : sequence of str
+            The names of the steps, as in ``schedule.names``.
+
+        Returns
+        -------
+        Network
+            The network with this order.
+
+        Raises
+        ------
+        StaleReadError
+            If the order is not a valid partially collapsed Gibbs sampler.
+
+        Examples
+        --------
+        >>> net = pgbn.zoo.lda(3)
+        >>> net.schedule.names
+        ['counts(x)', 'phi', 'theta']
+        >>> net.with_order(["counts(x)", "theta", "phi"]).schedule.names
+        ['counts(x)', 'theta', 'phi']
         """
         return self._with(order=order)
 
     def with_sizes(self, **sizes: int) -> Network:
-        """The same network with some sizes changed or added."""
+        """The same network with some sizes changed or added.
+
+        Parameters
+        ----------
+        **sizes : int
+            The sizes, by dim.
+
+        Returns
+        -------
+        Network
+            The network with these sizes.
+
+        Examples
+        --------
+        >>> pgbn.zoo.lda(3).with_sizes(doc=10).sizes
+        {'topic': 3, 'doc': 10}
+        """
         return self._with(sizes={**self.sizes, **sizes})
 
     def with_indexes(self, **indexes: Any) -> Network:
-        """The same network with the numbers of some of its categories: ``author=[0, 0, 3, 1]``."""
+        """The same network with the numbers of some of its categories.
+
+        Parameters
+        ----------
+        **indexes : array of int
+            The numbers, by the names of categories.
+
+        Returns
+        -------
+        Network
+            The network with these numbers.
+
+        Examples
+        --------
+        >>> net = pgbn.zoo.author_topic(3).with_indexes(author=[0, 0, 1])
+        >>> net.indexes["author"]
+        array([0, 0, 1])
+        """
         return self._with(indexes={**self.indexes, **indexes})
 
     @validated
@@ -278,8 +388,30 @@ class Network(NetworkMethods):
         A given node has no step and is read as a constant. It cannot be integrated out: a network
         that needs this is rejected at once. The nodes in its slots receive its value as evidence.
         This needs a closed form, which the rate of a given Gamma has and its shape has not; the
-        network is rejected otherwise. With ``above=False``, the nodes that matter only through
-        given nodes are omitted instead, see `left_out`.
+        network is rejected otherwise.
+
+        Parameters
+        ----------
+        *names : str
+            The names of latent nodes.
+        above : bool
+            With False, the nodes that matter only through given nodes are omitted, see `left_out`.
+
+        Returns
+        -------
+        Network
+            The network in which these nodes are given.
+
+        Raises
+        ------
+        NetworkError
+            If a name is unknown, or a node in a slot of a given node has no closed form.
+
+        Examples
+        --------
+        >>> net = pgbn.zoo.lda(3).with_given("phi")
+        >>> net.given, net.free
+        (('phi',), ['theta'])
         """
         for name in names:
             if not isinstance(name, str):
@@ -301,7 +433,24 @@ class Network(NetworkMethods):
     # ---- files ------------------------------------------------------------------------
 
     def to_json(self, indent: int | None = 2) -> str:
-        """The network as JSON; `Network.from_json` reads it."""
+        """The network as JSON; `Network.from_json` reads it.
+
+        Parameters
+        ----------
+        indent : int or None
+            The number of spaces for each level; None for a single line.
+
+        Returns
+        -------
+        str
+            The JSON.
+
+        Examples
+        --------
+        >>> net = pgbn.zoo.lda(3)
+        >>> pgbn.Network.from_json(net.to_json()).latent == net.latent
+        True
+        """
         from pgbn.network.serialise import network_json
 
         return network_json(self, indent)
@@ -316,7 +465,29 @@ class Network(NetworkMethods):
 
     @classmethod
     def from_json(cls, text: str) -> Network:
-        """The network that `to_json` wrote; plug-in node types are found by entry points."""
+        """The network that `to_json` wrote; plug-in node types are found by entry points.
+
+        Parameters
+        ----------
+        text : str
+            The JSON.
+
+        Returns
+        -------
+        Network
+            The network.
+
+        Raises
+        ------
+        NetworkError
+            If the text is not the JSON of a network, or has an unknown node type.
+
+        Examples
+        --------
+        >>> text = pgbn.zoo.lda(3).to_json()
+        >>> pgbn.Network.from_json(text).observed
+        ['x']
+        """
         from pgbn.network.serialise import network_from_json
 
         return network_from_json(text)

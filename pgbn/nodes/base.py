@@ -233,14 +233,62 @@ def draw_node(node: Node, stream: Stream, shape: tuple[int, ...], slots: dict[st
 
 
 def check_positive(expression: Expression) -> Expression:
-    """Reject constants that are not positive."""
+    """Reject constants that are not positive: a validator of slots.
+
+    Parameters
+    ----------
+    expression : Expression
+        What a slot contains.
+
+    Returns
+    -------
+    Expression
+        The same.
+
+    Raises
+    ------
+    ValueError
+        If it is a constant with another value; the user sees a `pgbn.NetworkError`.
+
+    Examples
+    --------
+    >>> from pydantic import field_validator
+    >>> class CheckedPositive(pgbn.extend.Observed):
+    ...     tag = "docs.check_positive"
+    ...     rate: pgbn.extend.Slot
+    ...     _positive = field_validator("rate")(pgbn.extend.check_positive)
+    """
     if isinstance(expression, Constant) and not expression.value.min() > 0:
         raise ValueError(f"must be positive, got {float(expression.value.min()):g}")
     return expression
 
 
 def check_probability(expression: Expression) -> Expression:
-    """Reject constants outside [0, 1]."""
+    """Reject constants outside [0, 1]: a validator of slots.
+
+    Parameters
+    ----------
+    expression : Expression
+        What a slot contains.
+
+    Returns
+    -------
+    Expression
+        The same.
+
+    Raises
+    ------
+    ValueError
+        If it is a constant with another value; the user sees a `pgbn.NetworkError`.
+
+    Examples
+    --------
+    >>> from pydantic import field_validator
+    >>> class CheckedProbability(pgbn.extend.Observed):
+    ...     tag = "docs.check_probability"
+    ...     rate: pgbn.extend.Slot
+    ...     _range = field_validator("rate")(pgbn.extend.check_probability)
+    """
     if isinstance(expression, Constant):
         value = expression.value
         if value.min() < 0 or value.max() > 1:

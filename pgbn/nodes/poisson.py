@@ -18,7 +18,24 @@ LARGEST_RATE = 1e15  # beyond it, counts are not exact as floats
 
 
 def check_counts(values: Array) -> str | None:
-    """The reason why these values are not counts, or None."""
+    """What is wrong with data that must be counts, or None.
+
+    Parameters
+    ----------
+    values : array
+        The data.
+
+    Returns
+    -------
+    str or None
+        The fault, such as "negative values", for an error.
+
+    Examples
+    --------
+    >>> pgbn.extend.check_counts(np.array([0, 2]))
+    >>> "negative" in pgbn.extend.check_counts(np.array([0, -2]))
+    True
+    """
     if (values < 0).any():
         return f"negative values (least: {values.min():g}); counts are 0, 1, 2, …"
     if values.dtype.kind == "f" and (values != np.floor(values)).any():

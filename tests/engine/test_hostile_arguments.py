@@ -30,7 +30,6 @@ WITH_ARRAY: dict[str, Callable[[np.ndarray], object]] = {
     "sizes of check_conjugacy": lambda a: check_conjugacy(NETWORK, a),
     "progress of a training": lambda a: pgbn.train_layerwise(X, 3, 1, progress=a),
     "progress of minibatches": lambda a: pgbn.train_minibatch(X, 3, steps=1, progress=a),
-    "revise of a schedule": lambda a: NETWORK.schedule_with(a),
     "network of a chain": lambda a: pgbn.Chain._of_data(a, {"x": X}),
     "keep of draws": lambda a: NETWORK.sample({"x": X}, 1, 1, keep=a),
     "mean of a score": lambda a: z_mean([1, 2], a),

@@ -7,7 +7,9 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from pgbn import Bernoulli, Categories, Constant, Dirichlet, Gamma, Network, Poisson, PoissonGamma
+from pgbn import (
+    Bernoulli, Categories, Constant, Dirichlet, Gamma, Network, Poisson, PoissonGamma, zoo,
+)  # fmt: skip
 from pgbn.network.network import declared_indexes
 from tests.helpers.small_networks import gamma, poisson
 
@@ -47,3 +49,10 @@ def test_numbers_that_are_given_come_before_those_declared() -> None:
     declared = Categories("g", dims="doc", of="a", values=[0, 1])
     assert declared_indexes({"g": declared}, {})["g"].tolist() == [0, 1]
     assert declared_indexes({"g": declared}, {"g": [1, 1]})["g"].tolist() == [1, 1]
+
+
+def test_notebooks_show_the_nodes_as_a_table() -> None:
+    html = zoo.lda(3)._repr_html_()
+    assert html.count("<tr>") == 4
+    assert "<td>phi</td><td>topic = 3, term = from data</td>" in html
+    assert "<td>Multinomial(probability=phi @ theta, total=0)</td><td>observed</td>" in html

@@ -350,7 +350,7 @@ def schedule_for(network: Network, sampler: str) -> Schedule:
     kind = sampler_named(sampler)
     if unsupported(kind, network.wiring, patterns):
         return network.schedule
-    return network.schedule_with(partial(_revised, kind, patterns))
+    return network._schedule_with(partial(_revised, kind, patterns))
 
 
 def _revised(

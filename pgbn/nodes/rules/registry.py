@@ -54,10 +54,37 @@ def draw_rule(
     equation: str = "",
     reference: str = "",
 ) -> Callable[[Function], Function]:
-    """Register the posterior of ``node``.
+    """Register how ``node`` is drawn given evidence: the posterior in its own family.
 
     Decorates a function of (count, exposure, slots…) that returns the new value of each slot, as a
-    dict."""
+    dict.
+
+    Parameters
+    ----------
+    node : type
+        The latent node type.
+    kind : str
+        The kind of evidence that it receives, see `Evidence`.
+    constant_over_simplex : bool
+        Whether the rule is valid only if the exposure does not vary along the simplex of the node.
+    equation : str
+        The rule in LaTeX, for `Network.explain`.
+    reference : str
+        Where it comes from.
+
+    Returns
+    -------
+    callable
+        The decorator.
+
+    Examples
+    --------
+    >>> class Speed(pgbn.Gamma):
+    ...     tag = "docs.speed"
+    >>> @pgbn.extend.draw_rule(Speed, reference="gamma–Poisson conjugacy")
+    ... def posterior(count, exposure, shape, rate):
+    ...     return {"shape": shape + count, "rate": rate + exposure}
+    """
 
     def register(posterior: Function) -> Function:
         if "stream" in signature(posterior).parameters:
@@ -91,8 +118,34 @@ def kernel_rule(
     Instead of ``count`` and ``exposure`` it may name ``log_conditional``, a function of a value:
     ln p(value | slots) + Σ ln p(child | value), for every entry. Everything that depends on the
     node is then fixed. A function that names ``value`` begins from the old value: the schedule
-    then makes sure that no step has integrated it out. With a ``name`` the kernel serves the nodes
-    with ``update=name``, otherwise all nodes of the type.
+    then makes sure that no step has integrated it out.
+
+    Parameters
+    ----------
+    node : type
+        The latent node type.
+    name : str
+        The kernel serves nodes with ``update=name``. Without a name it serves all nodes of the
+        type.
+    kind : str
+        The kind of evidence that it receives, if it names ``count`` or ``exposure``.
+    equation : str
+        The rule in LaTeX, for `Network.explain`.
+    reference : str
+        Where it comes from.
+
+    Returns
+    -------
+    callable
+        The decorator.
+
+    Examples
+    --------
+    >>> class Walking(pgbn.Gamma):
+    ...     tag = "docs.walking"
+    >>> @pgbn.extend.kernel_rule(Walking, name="exact")
+    ... def draw(stream, count, exposure, shape, rate):
+    ...     return pgbn.extend.vectorised.gamma(stream, shape + count, rate + exposure)
     """
 
     def register(function: Function) -> Function:
@@ -217,9 +270,56 @@ def evidence_rule(
 ) -> Callable[[F], F]:
     """Register what ``child`` sends to its ``slot``; decorates the function of the count.
 
-    With ``count="name"`` nothing is decorated: the named quantity is passed on unchanged. With
-    ``integer=True`` a count that is computed, or passed on, is a whole number. It is kept and
-    shared out as a drawn count is.
+    The decorated function and ``exposure`` name what they read: the ``stream`` (only the function
+    of the count), ``value``, ``count``, ``exposure`` and slots. If the count is passed on as it is,
+    give its name as ``count``; then nothing is decorated.
+
+    Parameters
+    ----------
+    child : type
+        The node type that sends the evidence.
+    slot : str
+        The slot whose nodes receive it.
+    relation : str
+        "given" if the rule reads the value of the child, "collapsed" if the value is integrated
+        out.
+    kind : str
+        The kind of evidence, see `Evidence`.
+    count : str
+        The name of the quantity that is the count.
+    exposure : callable, str or float
+        The exposure: a function, a name or a number.
+    drawn : callable
+        The dims of an exposure that is drawn, given the node. The count function then returns an
+        `Evidence`.
+    unit_exposure : bool
+        Whether the rule is valid only if the child receives an exposure of 1.
+    normalised : bool
+        Whether the slot must sum to one over the simplex of the child.
+    additive : bool
+        Whether sums of the child depend on the slot only through the same sums of the slot.
+    integer : bool
+        Whether a count that is computed is an integer.
+    equation : str
+        The rule in LaTeX, for `Network.explain`.
+    reference : str
+        Where it comes from.
+    log_probability : callable
+        The log probability of a count that is drawn, for `pgbn.testing.check_conjugacy`.
+
+    Returns
+    -------
+    callable
+        The decorator.
+
+    Examples
+    --------
+    >>> class Waiting(pgbn.extend.Observed):
+    ...     tag = "docs.waiting"
+    ...     rate: pgbn.extend.Slot
+    >>> @pgbn.extend.evidence_rule(Waiting, "rate", relation="given", exposure="value")
+    ... def count(value):
+    ...     return np.ones_like(value)
     """
     if slot not in child.slots():
         raise NetworkError(f"{child.__name__} has no slot {slot!r}; it has {child.slots()}")
@@ -271,9 +371,36 @@ def link_rule(
 ) -> Callable[[Function], Function]:
     """Register how the latent counts of an observed ``node`` are drawn.
 
-    Decorates a function of (stream, value, slot value, other slots…), each given at the non-zero
-    cells. The count of a datum of 0 is then 0. If there may be counts behind it, as behind a zero
-    that was not seen, give ``all_cells=True``: data are then kept as dense arrays.
+    Decorates a function of (stream, value, slots…) that returns the counts behind the data.
+
+    Parameters
+    ----------
+    node : type
+        The observed node type.
+    slot : str
+        The slot that is the rate of the counts.
+    all_cells : bool
+        Whether there may be counts behind a datum of 0. The function then receives every cell.
+    equation : str
+        The rule in LaTeX, for `Network.explain`.
+    reference : str
+        Where it comes from.
+    log_probability : callable
+        The log probability of the counts, for `pgbn.testing.check_conjugacy`.
+
+    Returns
+    -------
+    callable
+        The decorator.
+
+    Examples
+    --------
+    >>> class Seen(pgbn.extend.Observed):
+    ...     tag = "docs.seen"
+    ...     rate: pgbn.extend.Slot
+    >>> @pgbn.extend.link_rule(Seen, "rate")
+    ... def counts(stream, value, rate):
+    ...     return pgbn.extend.vectorised.truncated_poisson(stream, rate)
     """
 
     def register(counts: Function) -> Function:
@@ -287,7 +414,22 @@ def link_rule(
 
 
 def counts_are_data(node: type[Node], slot: str) -> None:
-    """Register that the data of ``node`` are themselves the counts."""
+    """Register that the data of ``node`` are themselves the counts.
+
+    Parameters
+    ----------
+    node : type
+        The observed node type.
+    slot : str
+        The slot that is the rate of the counts.
+
+    Examples
+    --------
+    >>> class Calls(pgbn.extend.Observed):
+    ...     tag = "docs.calls"
+    ...     rate: pgbn.extend.Slot
+    >>> pgbn.extend.counts_are_data(Calls, "rate")
+    """
     _links[node] = LinkRule(node, slot, None, "", "")
 
 
@@ -532,7 +674,18 @@ class _Table(str):
 
 
 def rules() -> str:
-    """The table of all rules; it shows itself at a prompt and, with formulas, in a notebook."""
+    """The table of all rules; it shows itself at a prompt and, with formulas, in a notebook.
+
+    Returns
+    -------
+    str
+        The rules: evidence, links and draws, and the names of all node types.
+
+    Examples
+    --------
+    >>> print(pgbn.rules().splitlines()[0])
+    Evidence: what a node sends to a slot
+    """
     evidence, links, draws = registered()
     parts = {
         "Evidence: what a node sends to a slot": [
