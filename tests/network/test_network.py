@@ -8,7 +8,15 @@ import numpy as np
 import pytest
 
 from pgbn import (
-    Bernoulli, Categories, Constant, Dirichlet, Gamma, Network, Poisson, PoissonGamma, zoo,
+    Bernoulli,
+    Categories,
+    Constant,
+    Dirichlet,
+    Gamma,
+    Network,
+    Poisson,
+    PoissonGamma,
+    zoo,
 )  # fmt: skip
 from pgbn.network.network import declared_indexes
 from tests.helpers.small_networks import gamma, poisson
