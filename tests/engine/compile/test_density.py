@@ -44,7 +44,7 @@ def test_log_joint_is_the_sum_of_the_densities(documents) -> None:
 
 def test_the_density_of_masked_data_leaves_them_out() -> None:
     net = Network(Poisson("x", Gamma("g", 2, 1), dims="cell"))
-    options = {"init": {"g": 1.5}}
+    options = {"start": {"g": 1.5}}
     masked = net.chain({"x": np.ma.masked_array([3, 7], [False, True])}, **options)
     assert masked.log_likelihood() == pytest.approx(stats.poisson(1.5).logpmf(3))
 

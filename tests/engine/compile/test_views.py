@@ -120,7 +120,7 @@ def test_independent_dims_are_dims_of_the_value(monkeypatch: pytest.MonkeyPatch)
         by_place(carried)
 
 
-# ---- views through categories: what is taken, what is given back, and the law of the  ------------
+# ---- views through categories ---------------------------------------------------------------------
 
 
 SIZES = {"doc": 4, "writer": 3, "year": 2, "topic": 5}

@@ -1,4 +1,4 @@
-"""Data: what is refused, in which words; what is accepted, with the same bits."""
+"""Data that are accepted, with the same bits; data of probability 0 are rejected."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Coordinates and values: read, refused, and the same chain as dense data."""
+"""Coordinates and values give the same chain as dense data."""
 
 from __future__ import annotations
 

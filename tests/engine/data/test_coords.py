@@ -89,10 +89,6 @@ def test_a_run_is_saved_and_loaded_with_its_categories(tmp_path: Path) -> None:
     assert again.network.indexes["author"].tolist() == G
     assert np.array_equal(draws.predict("x"), again.predict("x"))
     assert draws.log_likelihood("x").shape == (1, 3, 5, 3)
-    chain = AUTHORS.chain(DATA, threads=1).sweep(2)
-    pg.save(chain, tmp_path / "chain")
-    other = pg.load(tmp_path / "chain")
-    assert np.array_equal(chain.sweep(2).values["theta"], other.sweep(2).values["theta"])
 
 
 def test_new_rows_bring_categories_of_their_own() -> None:

@@ -146,6 +146,3 @@ def test_no_array_of_all_pairs_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
     graph = sp.csr_array(([1, 1], ([0, 5], [7, 30])), (40, 40))
     chain = zoo.epm(3).chain({"x": graph}).sweep(2)
     assert np.isfinite(chain.log_joint())
-
-
-# ---- edges between entries: lists of both ends, and self loops, which are refused ----------------

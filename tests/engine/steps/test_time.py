@@ -48,13 +48,7 @@ def test_rules_of_a_chain_are_checked(count: Any, exposure: Any, message: str) -
         network.chain({"x": np.arange(2, 10).reshape(4, 2)}).sweep(2)
 
 
-# ---- laws -----------------------------------------------------------------------------------
-
-
-# ---- chains of Dirichlets, and several Shifts in one slot: their law, and what is ref ------------
-
-
-# ---- lags above 1, several lags in one slot, and earlier rows of other nodes beside a ------------
+# ---- lags above 1 ---------------------------------------------------------------------------------
 
 
 def test_json_knows_the_lag_and_old_files_are_as_they_were() -> None:
