@@ -8,6 +8,7 @@
 # make docs   run the code of the documentation and build its pages in docs/_build/html
 # make long   the statistical tests at full power (hours)
 # make evidence  the same tests, with their results in tests/evidence/results.json
+# make campaign  kills, failing disks, forged files and wrong arguments (10 minutes)
 
 VENV := .venv
 ifeq ($(OS),Windows_NT)
@@ -28,7 +29,7 @@ export PYTHONDONTWRITEBYTECODE :=
 FAST := tests/nodes/rules tests/network/test_schedule.py tests/snapshots tests/evidence \
 	tests/testing/test_random_networks.py $(wildcard tests/test_reference.py)
 
-.PHONY: demo test test-fast check install-check docs long evidence clean
+.PHONY: demo test test-fast check install-check docs long evidence campaign clean
 
 demo: $(STAMP)
 	$(BIN)/pgbn demo
@@ -57,6 +58,9 @@ long: $(STAMP)
 
 evidence: $(STAMP)
 	$(BIN)/python -m tests.evidence
+
+campaign: $(STAMP)
+	$(BIN)/python -m tests.campaign
 
 $(STAMP): pyproject.toml
 	$(PYTHON) -m venv $(VENV)

@@ -47,7 +47,7 @@ class ExplainedSampler:
 def sampler_of(network: Network, sampler: str = "auto") -> ExplainedSampler:
     """The sampler that `Network.chain` takes for ordinary counts, or the one named ``sampler``."""
     known = ("auto", *sampler_names(), "composed")
-    if sampler not in known:
+    if not isinstance(sampler, str) or sampler not in known:
         allowed, hint = ", ".join(map(repr, known)), did_you_mean(str(sampler), known)
         raise NetworkError(f"explain(sampler={sampler!r}): sampler must be one of {allowed}.{hint}")
     wiring = network.wiring

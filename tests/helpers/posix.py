@@ -12,7 +12,7 @@ __all__ = ["words_of_posix"]
 
 # os.kill is there on Windows, but ends the process whatever the signal.
 WORDS = ("os.kill", "os.fork", "SIGHUP", "/dev/full", "os.mkfifo", "SIGKILL", "fcntl", "termios", "pty",
-         "symlink_to", "chmod", "helpers.killed")  # fmt: skip
+         "symlink_to", "chmod", "campaign.kills")  # fmt: skip
 
 
 def words_of_posix(test: Callable[..., Any]) -> list[str]:

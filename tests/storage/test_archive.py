@@ -16,8 +16,6 @@ from pgbn import zoo
 from pgbn.errors import DataError, StorageError
 from pgbn.storage import archive, writing
 from pgbn.storage.archive import check_form, register_unloadable
-from tests.helpers.forged_folders import Folders
-from tests.helpers.forgery import Corpora, campaign_of
 from tests.helpers.saved import all_files, forge
 
 
@@ -63,22 +61,6 @@ def test_manifests_that_are_not_read(folder: Path, monkeypatch: pytest.MonkeyPat
     manifest.symlink_to("/proc/self/status" if Path("/proc/self/status").exists() else os.devnull)
     with pytest.raises(StorageError, match=r"it is empty|not a file"):
         pgbn.load(folder)
-
-
-@pytest.mark.parametrize("kind", [Corpora, Folders])
-def test_a_few_seconds_of_forged_files(kind: type, tmp_path: Path) -> None:
-    """A result, or an error of pgbn, and nothing else."""
-    done, found = campaign_of(kind(tmp_path), range(400), seconds=2.0)
-    assert found == []
-    assert done > 0
-
-
-@pytest.mark.long
-@pytest.mark.parametrize(("kind", "number"), [(Corpora, 20_000), (Folders, 4_000)])
-def test_many_forged_files(kind: type, number: int, tmp_path: Path) -> None:
-    done, found = campaign_of(kind(tmp_path), range(number))
-    assert found == []
-    assert done == number
 
 
 def test_foreign_and_newer_files(tmp_path: Path, trained: pgbn.LayerwiseTraining) -> None:

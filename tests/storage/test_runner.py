@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
-import sys
 import time
 from itertools import pairwise
 from pathlib import Path
@@ -121,18 +117,3 @@ def test_a_second_runner_is_rejected_by_the_same_thread_too(tmp_path: Path) -> N
     ):
         pytest.fail("two runners")
     committed(tmp_path)
-
-
-@pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="needs os.pidfd_open")
-def test_a_kill_in_each_call_of_a_commit(tmp_path: Path) -> None:
-    """The folder holds a complete commit after each, and the work is continued to its end."""
-    root = Path(__file__).parents[2]
-    done = subprocess.run(
-        [sys.executable, "-m", "tests.helpers.killed", str(tmp_path / "work")], cwd=root,
-        capture_output=True, text=True, timeout=300, check=False,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    report = json.loads(done.stdout.splitlines()[-1])
-    assert report["kills"] >= 15
-    assert report["number"] == report["of"]
-    assert report["left"] == []

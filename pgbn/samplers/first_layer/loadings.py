@@ -705,7 +705,8 @@ def _draw_logs(key, start, stop, n_wk, eta, out):
                 top = max(top, phi[w, k])
             total = 0.0
             for w in range(vocabulary):
-                phi[w, k] = exp(phi[w, k] - top)
+                # Equal to the top first: -inf minus -inf is not a number.
+                phi[w, k] = 1.0 if phi[w, k] == top else exp(phi[w, k] - top)
                 total += phi[w, k]
             for w in range(vocabulary):
                 phi[w, k] /= total

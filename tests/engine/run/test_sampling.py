@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
-import subprocess
-import sys
 import time
 from collections.abc import Callable
 from dataclasses import asdict
@@ -178,25 +175,6 @@ def test_what_is_refused_before_any_work(
     with pytest.raises(pgbn.PgbnError, match=says):
         zoo.pfa(3).sample({"x": counts()}, **arguments)
     assert not Path("new").exists()
-
-
-def kills(folder: Path, number: int, seed: int, seconds: float) -> dict[str, int]:
-    """The kills of each method that writes, by tests/helpers/killed.py."""
-    command = [sys.executable, "-m", "tests.helpers.killed", str(folder), str(number), str(seed)]
-    root, one = Path(__file__).parents[3], {**os.environ, "OPENBLAS_NUM_THREADS": "1"}
-    done = subprocess.run(command, capture_output=True, text=True, timeout=seconds, env=one, cwd=root,
-                          check=False)  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    return dict(json.loads(done.stdout.splitlines()[-1]))
-
-
-@pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="needs os.pidfd_open")
-@pytest.mark.parametrize("number", [2, pytest.param(1500, marks=pytest.mark.long)])
-def test_kills_of_every_method_that_writes(number: int, tmp_path: Path) -> None:
-    """SIGKILL at random moments and in the calls of a write: the end is the undisturbed one's."""
-    report = kills(tmp_path, number, 1, 600.0 * number)
-    assert len(report) == 7
-    assert min(report.values()) >= number
 
 
 # ---- what Ctrl-C leaves: the draws that were kept ----

@@ -1,7 +1,5 @@
 """Folders of every kind with valid checksums and no sense, read and used by all verbs.
 
-    python -m tests.helpers.forgery folders 10000
-
 The folders are of all kinds in `tests.helpers.saved_kinds`. A case replaces, moves, swaps, doubles or
 renames what is there, changes one number of an array, or what the files of a folder are. The folder
 is then used by all methods: a result without NaN, or an error of pgbn.
@@ -22,7 +20,7 @@ import numpy as np
 
 import pgbn
 from pgbn.storage import archive
-from tests.helpers.forgery import check_finite, command, refusable
+from tests.campaign.harness import check_finite, command, refusable
 from tests.helpers.own_family import own_family
 from tests.helpers.saved_kinds import (
     DATA,
