@@ -35,7 +35,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
-from pgbn.checks import check_integer, check_mapping, check_seed
+from pgbn.checks import check_flag, check_integer, check_mapping, check_seed
 from pgbn.engine.compile.by_cell import ByCell, row_blocks
 from pgbn.engine.compile.density import log_density
 from pgbn.engine.compile.program import Program
@@ -72,6 +72,7 @@ def predict(
     numbers = check_mapping("indexes", indexes)
     if numbers and draws.network is not None:
         draws = replace(draws, network=draws.network.with_indexes(**numbers))
+    check_flag("sparse", sparse)
     if statistic is not None and not callable(statistic):
         raise DataError(f"statistic={statistic!r}: give a function of one replicate of the data")
     replay = Replay(draws, name, "predict", sizes, threads)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pgbn.checks import check_flag
 from pgbn.errors import NetworkError, did_you_mean
 from pgbn.explain.augmentation import augmentation
 from pgbn.explain.brief import brief_blocks
@@ -28,17 +29,18 @@ def explain(
     network: Network, format: str = "text", sampler: str = "auto", brief: bool = False
 ) -> Explanation:
     """The model, its augmentation, every conditional in sweep order, and references."""
-    _check_format(format)
+    _check(format, brief)
     return Explanation(derivation(network, sampler, brief), format)
 
 
 def explain_chain(chain: Chain, format: str = "text", brief: bool = False) -> Explanation:
     """The same for the sampler and the data of a chain."""
-    _check_format(format)
+    _check(format, brief)
     return Explanation(_derive(chain.network, sampler_of_chain(chain), brief), format)
 
 
-def _check_format(format: str) -> None:
+def _check(format: str, brief: bool) -> None:
+    check_flag("explain: brief", brief)
     if not isinstance(format, str) or format not in FORMATS:
         allowed = ", ".join(repr(name) for name in FORMATS)
         hint = did_you_mean(str(format), FORMATS)

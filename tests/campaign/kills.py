@@ -182,7 +182,11 @@ METHODS: dict[str, Callable[[Path], None]] = {
 
 
 def result(folder: Path) -> dict[str, bytes]:
-    """What has its name in a folder: of an archive, the files of the manifest."""
+    """What has its name in a folder: of an archive, the files of the manifest. Draws are compared
+    as arrays, since an interrupt may divide them among other files."""
+    if kind_of(folder) == "draws":
+        draws = pgbn.load(folder)
+        return {name: draws[name].tobytes() for name in draws}
     names = read_manifest(folder)["files"] if is_archive(folder) else sorted(os.listdir(folder))
     return {
         name: (folder / name).read_bytes()
