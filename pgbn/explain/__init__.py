@@ -28,13 +28,59 @@ __all__ = ["Explanation", "augmented", "derivation", "explain", "explain_chain"]
 def explain(
     network: Network, format: str = "text", sampler: str = "auto", brief: bool = False
 ) -> Explanation:
-    """The model, its augmentation, every conditional in sweep order, and references."""
+    """The model, its augmentation, every conditional in sweep order, and references.
+
+    Parameters
+    ----------
+    network : Network
+        The network.
+    format : str
+        "text", "markdown", "latex" or "html".
+    sampler : str
+        The sampler of the first layer that is explained; "auto" is the one that a chain takes.
+    brief : bool
+        The model and the sweep on two pages, without proofs.
+
+    Returns
+    -------
+    Explanation
+        A string, which a notebook shows as formulas.
+
+    Examples
+    --------
+    >>> import pgbn
+    >>> theta = pgbn.Gamma("theta", 2, 3, dims="doc")
+    >>> network = pgbn.Network(pgbn.Poisson("x", theta, dims="doc"))
+    >>> "(θⱼ | -) ∼ Gam(2 + xⱼ, 3 + 1)" in pgbn.explain.explain(network)
+    True
+    """
     _check(format, brief)
     return Explanation(derivation(network, sampler, brief), format)
 
 
 def explain_chain(chain: Chain, format: str = "text", brief: bool = False) -> Explanation:
-    """The same for the sampler and the data of a chain."""
+    """The explanation of a chain: its sampler, and how its missing cells are drawn.
+
+    Parameters
+    ----------
+    chain : Chain
+        The chain.
+    format, brief
+        As in `explain`.
+
+    Returns
+    -------
+    Explanation
+        A string, which a notebook shows as formulas.
+
+    Examples
+    --------
+    >>> import pgbn
+    >>> theta = pgbn.Gamma("theta", 2, 3, dims="doc")
+    >>> chain = pgbn.Network(pgbn.Poisson("x", theta, dims="doc")).chain({"x": [1, 0]})
+    >>> "Gam(2 + xⱼ, 3 + 1)" in pgbn.explain.explain_chain(chain, brief=True)
+    True
+    """
     _check(format, brief)
     return Explanation(_derive(chain.network, sampler_of_chain(chain), brief), format)
 
@@ -48,7 +94,26 @@ def _check(format: str, brief: bool) -> None:
 
 
 def derivation(network: Network, sampler: str = "auto", brief: bool = False) -> list[Block]:
-    """The explanation in blocks, before it is rendered in a format."""
+    """The explanation in blocks, before it is rendered in a format.
+
+    Parameters
+    ----------
+    network, sampler, brief
+        As in `explain`.
+
+    Returns
+    -------
+    list
+        Headings, paragraphs, equations and items.
+
+    Examples
+    --------
+    >>> import pgbn
+    >>> theta = pgbn.Gamma("theta", 2, 3, dims="doc")
+    >>> network = pgbn.Network(pgbn.Poisson("x", theta, dims="doc"))
+    >>> pgbn.explain.derivation(network)[0].text
+    'A network and its Gibbs sampler'
+    """
     return _derive(network, sampler_of(network, sampler), brief)
 
 

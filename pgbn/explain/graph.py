@@ -28,6 +28,22 @@ def augmented(network: Network) -> nx.DiGraph:
     a slot.
     Edges have a ``relation``: "generates" (parent → child, with ``slots``) or "counts" (data →
     counts → … → the values that receive them). The edges of either relation make no cycle.
+
+    Parameters
+    ----------
+    network : Network
+        The network.
+
+    Returns
+    -------
+    networkx.DiGraph
+        A new graph.
+
+    Examples
+    --------
+    >>> import pgbn
+    >>> list(pgbn.explain.augmented(pgbn.zoo.pfa(2)))[-3:]
+    ['split(x)', 'crt(theta1)', 'crt(r)']
     """
     notation = Notation(network)
     graph = nx.DiGraph()

@@ -247,7 +247,23 @@ FORMATS: dict[str, Callable[[Iterable[Block]], str]] = {
 
 
 class Explanation(str):
-    """A string that holds the explanation in one format, and its ``blocks`` for the others."""
+    """A string that holds the explanation in one format, and its ``blocks`` for the others.
+
+    Parameters
+    ----------
+    blocks : sequence
+        Headings, paragraphs, equations and items.
+    format : str
+        "text", "markdown", "latex" or "html".
+
+    Examples
+    --------
+    >>> import pgbn
+    >>> network = pgbn.zoo.pfa(2)
+    >>> text = network.explain()
+    >>> isinstance(text, str) and text == pgbn.explain.Explanation(text.blocks)
+    True
+    """
 
     blocks: tuple[Block, ...]
 

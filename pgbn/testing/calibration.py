@@ -29,14 +29,51 @@ from pgbn.testing.geweke import check_network, reject_large_counts, statistics
 
 @dataclass(frozen=True)
 class CalibrationResult:
-    """The ranks of the true values, from 0 to ``draws``, for each statistic and simulation."""
+    """The result of `sbc`; it prints the smallest p-values.
+
+    Attributes
+    ----------
+    ranks : dict
+        The ranks of the true values, from 0 to ``draws``, for each statistic and simulation.
+    draws : int
+        Draws from each posterior.
+    thin : int
+        Sweeps between them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pgbn.testing import CalibrationResult
+    >>> CalibrationResult({"theta": np.arange(100) % 10}, 9, 1).worst
+    1.0
+    """
 
     ranks: dict[str, NDArray[np.int64]]
     draws: int
     thin: int
 
     def histogram(self, name: str, bins: int = 20) -> NDArray[np.int64]:
-        """How many simulations have a rank in each of equally likely bins."""
+        """How many simulations have a rank in each of equally likely bins.
+
+        Parameters
+        ----------
+        name : str
+            A statistic.
+        bins : int
+            Fewer if there are fewer ranks.
+
+        Returns
+        -------
+        array
+            A number for each bin.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from pgbn.testing import CalibrationResult
+        >>> CalibrationResult({"theta": np.array([0, 1, 1, 3])}, 3, 1).histogram("theta", 2)
+        array([3, 1])
+        """
         bins = min(bins, self.draws + 1)
         place = self.ranks[name] * bins // (self.draws + 1)
         return np.bincount(place, minlength=bins)
@@ -63,7 +100,21 @@ class CalibrationResult:
         return min(1.0, min(self.p_values.values()) * len(self.ranks))
 
     def plot(self) -> Picture:
-        """A histogram of ranks for every statistic, as SVG; the band contains 99 of 100 bars."""
+        """A histogram of ranks for every statistic, as SVG; the band contains 99 of 100 bars.
+
+        Returns
+        -------
+        Picture
+            A notebook shows it.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from pgbn.testing import CalibrationResult
+        >>> result = CalibrationResult({"theta": np.arange(100) % 10}, 9, 1)
+        >>> "<svg" in str(result.plot())
+        True
+        """
         shares = {name: self._shares(self.histogram(name).size) for name in self.ranks}
         return rank_histograms({name: self.histogram(name) for name in self.ranks}, shares)
 
@@ -95,11 +146,38 @@ def sbc(
     threads: int | None = None,
     broken: Callable[[Chain], None] | None = None,
 ) -> CalibrationResult:
-    """Ranks of true values among posterior draws; a right sampler has uniform ranks.
+    """Simulation-based calibration: a right sampler has uniform ranks.
 
-    ``thin`` is the number of sweeps between draws; by default the smallest at which the
-    autocorrelation of every statistic is below 0.05. A statistic is a mean over a node, as in
-    `geweke`, whose other arguments are the same here.
+    Parameters
+    ----------
+    network : Network
+        The network, with mild priors.
+    sizes : mapping, optional
+        The sizes of its dims; tiny ones.
+    simulations : int
+        True values, each with data of its own.
+    draws : int
+        Draws from each posterior.
+    thin : int, optional
+        Sweeps between draws; by default the fewest at which every statistic has an autocorrelation
+        below 0.05. A statistic is a mean over a node.
+    seed : int
+        Of all draws.
+    sampler, threads, broken
+        As in `geweke`.
+
+    Returns
+    -------
+    CalibrationResult
+        The ranks, and p-values of their uniformity.
+
+    Examples
+    --------
+    >>> import pgbn
+    >>> theta = pgbn.Gamma("theta", 4, 4, dims="doc")
+    >>> network = pgbn.Network(pgbn.Poisson("x", theta, dims="doc"))
+    >>> pgbn.testing.sbc(network, {"doc": 3}, simulations=100, draws=9, thin=1).worst > 1e-4
+    True
     """
     check_network(network, sizes, "sbc", broken)
 

@@ -37,7 +37,26 @@ from pgbn.samplers.random import Stream, stream_key
 
 
 def z_mean(sample: ArrayLike, mean: float) -> float:
-    """The distance of the mean of independent draws from ``mean``, in standard errors."""
+    """The distance of the mean of independent draws from a claim, in standard errors.
+
+    Parameters
+    ----------
+    sample : array_like
+        At least two draws.
+    mean : float
+        The claimed mean.
+
+    Returns
+    -------
+    float
+        (x̄ − μ) / (s / √n); |z| > 4 refutes the claim.
+
+    Examples
+    --------
+    >>> from pgbn.testing import z_mean
+    >>> z_mean([1.0, 2.0, 3.0], 2.0)
+    0.0
+    """
     values = numbers("sample", sample).astype(np.float64).ravel()
     if not is_finite_number(mean):
         raise DataError(f"mean={mean!r:.60}: give a finite number")
@@ -53,9 +72,30 @@ def z_mean(sample: ArrayLike, mean: float) -> float:
 def z_counts(
     sample: ArrayLike, pmf: Callable[[NDArray[np.int64]], ArrayLike], top: Count = 40
 ) -> float:
-    """How badly counts fit probabilities ``pmf(0), pmf(1), …``; a large positive number is bad.
+    """How badly counts fit claimed probabilities.
 
-    Counts above ``top`` are one class, and classes that expect fewer than five draws are omitted.
+    Parameters
+    ----------
+    sample : array_like
+        At least two counts.
+    pmf : callable
+        A function from an array of counts to their probabilities.
+    top : int
+        Counts of at least this are one class. Classes that expect fewer than five draws are left
+        out.
+
+    Returns
+    -------
+    float
+        Pearson's χ² as a normal score; a large positive number refutes the claim.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pgbn.testing import z_counts
+    >>> counts = np.random.default_rng(0).geometric(0.5, 1000) - 1
+    >>> z_counts(counts, lambda n: 0.5 ** (n + 1.0)) < 4 < z_counts(counts, lambda n: 0.4 * 0.6**n)
+    True
     """
     if not callable(pmf):
         raise DataError(f"pmf={pmf!r:.60}: give a function from counts to probabilities")
@@ -90,7 +130,21 @@ _LARGEST = 200_000  # coefficients
 
 @dataclass(frozen=True)
 class EdgeResult:
-    """The largest relative errors of the value and the exposures, and z-scores of the counts."""
+    """The result of `check_edge`.
+
+    Attributes
+    ----------
+    errors : dict
+        The largest relative errors of the value and of the exposures.
+    z : dict
+        z-scores of the counts.
+
+    Examples
+    --------
+    >>> from pgbn.testing import EdgeResult
+    >>> EdgeResult({"value": 1e-16}, {"counts of a": 5.1}).failures
+    ['counts of a']
+    """
 
     errors: dict[str, float]
     z: dict[str, float]
@@ -122,7 +176,32 @@ def check_edge(
 ) -> EdgeResult:
     """Compare `evaluate`, `split` and `expose` of an edge with all its coefficients.
 
-    The dims have these ``sizes``; choose tiny ones."""
+    Parameters
+    ----------
+    edge : Edge
+        An edge that defines these three methods.
+    sizes : mapping
+        The sizes of its dims; tiny ones.
+    replicates : int
+        Splits of every count.
+    seed : int
+        Of all draws.
+
+    Returns
+    -------
+    EdgeResult
+        Its ``failures`` name what is wrong.
+
+    Examples
+    --------
+    `examples/skeletons/edge.py` defines an edge and checks it. An edge of pgbn needs no check:
+
+    >>> import pgbn
+    >>> pgbn.testing.check_edge(pgbn.Gamma("a", 1, 1) * 2.0, {"doc": 2})
+    Traceback (most recent call last):
+    ...
+    pgbn.errors.NetworkError: check_edge: ...
+    """
     if not isinstance(edge, Edge) or not edge.is_evaluated:
         raise NetworkError(
             f"check_edge: {edge}: give an edge that defines evaluate, split and expose; the value "

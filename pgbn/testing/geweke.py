@@ -32,7 +32,23 @@ from pgbn.samplers.random import stream_key, word_of
 
 @dataclass(frozen=True)
 class GewekeResult:
-    """The z-score of every statistic; ``shifts`` are the same in prior standard deviations."""
+    """The result of `geweke`; it prints the largest z-scores.
+
+    Attributes
+    ----------
+    z : dict
+        The z-score of every statistic.
+    shifts : dict
+        The mean change of every statistic in prior standard deviations.
+    replicates, sweeps : int
+        How many replicates ran, and for how many sweeps.
+
+    Examples
+    --------
+    >>> from pgbn.testing import GewekeResult
+    >>> GewekeResult({"theta": 1.2, "x": -4.5}, {"theta": 0.01, "x": -0.3}, 500, 4).worst
+    4.5
+    """
 
     z: dict[str, float]
     shifts: dict[str, float]
@@ -69,15 +85,45 @@ def geweke(
     order: Iterable[str] | None = None,
     unchecked: bool = False,
 ) -> GewekeResult:
-    """z-scores of the joint-distribution test; |z| < 4 is a pass.
+    """Test the sampler of a network by its joint distribution (Geweke 2004).
 
-    Nodes in ``given`` have this value in every replicate. Given nodes of a network
-    (``net.with_given("theta")``) without values in ``given`` are drawn from their prior, separately
-    in every replicate, so that the nodes above them are tested too.
+    Parameters
+    ----------
+    network : Network
+        The network, with mild priors whose moments exist.
+    sizes : mapping, optional
+        The sizes of its dims; tiny ones, such as ``{"doc": 3, "term": 4}``.
+    replicates, sweeps : int
+        The number of independent replicates, and of sweeps of each.
+    seed : int
+        Of all draws.
+    sampler : str
+        The sampler of the first layer, as in `Network.chain`.
+    threads : int, optional
+        By default as many as the machine has.
+    broken : callable, optional
+        Called with the chain before it runs, to replace a part by a wrong one: see `mutants`.
+    given : mapping, optional
+        Nodes that have this value in every replicate. Given nodes of a network
+        (``net.with_given("theta")``) without values here are drawn from their prior, separately in
+        every replicate, so that the nodes above them are tested too.
+    order : iterable of str, optional
+        Another order of the steps, as in `Network.with_order`.
+    unchecked : bool
+        Run an ``order`` that the check rejects, to see its effect.
 
-    ``order`` is another order of the steps, as in `Network.with_order`; ``unchecked`` runs an order
-    that the check rejects, to see its effect. ``broken`` is called with the chain before it runs,
-    so that it can replace a part by a wrong one: see `mutants`.
+    Returns
+    -------
+    GewekeResult
+        |z| < 4 for every statistic is a pass.
+
+    Examples
+    --------
+    >>> import pgbn
+    >>> theta = pgbn.Gamma("theta", 4, 4, dims="doc")
+    >>> network = pgbn.Network(pgbn.Poisson("x", theta, dims="doc"))
+    >>> pgbn.testing.geweke(network, {"doc": 3}, replicates=200, sweeps=2).worst < 4
+    True
     """
     check_network(network, sizes, "geweke", broken)
     if order is not None and not unchecked:

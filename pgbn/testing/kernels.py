@@ -27,8 +27,21 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class KernelResult:
-    """The z-score of every statistic of the draws of a kernel, and whether the draws of two threads
-    are bit-identical to those of one."""
+    """The result of `compare_kernel`.
+
+    Attributes
+    ----------
+    z : dict
+        The z-score of every statistic of the draws.
+    same_bits : bool
+        Whether the draws of two threads are bit-identical to those of one.
+
+    Examples
+    --------
+    >>> from pgbn.testing import KernelResult
+    >>> KernelResult({"theta": 1.2, "r": -0.3}, True).worst
+    1.2
+    """
 
     z: dict[str, float]
     same_bits: bool
@@ -47,10 +60,39 @@ def compare_kernel(
     replicates: Replicates = 5000,
     seed: Seed = 0,
 ) -> KernelResult:
-    """z-scores of a kernel against the composed rules; |z| < 4 is a pass.
+    """Compare a kernel with the composed rules, at every step of a network that it serves.
 
-    The kernel is given as the function that `pgbn.extend.register_kernel` decorates. It is compared
-    at every step of a network that it serves."""
+    Parameters
+    ----------
+    make : callable
+        The function that `pgbn.extend.register_kernel` decorates.
+    network : Network
+        A network with a step that the kernel serves.
+    sizes : mapping, optional
+        The sizes of its dims; tiny ones.
+    replicates : int
+        Independent draws of every step.
+    seed : int
+        Of all draws.
+
+    Returns
+    -------
+    KernelResult
+        |z| < 4 for every statistic, and the same bits on two threads, are a pass.
+
+    Examples
+    --------
+    >>> import pgbn
+    >>> from pgbn.extend import Draw
+    >>> from pgbn.engine.plan import make_step
+    >>> def composed(program, task):  # the rules themselves, as a kernel of gammas
+    ...     return make_step(program, task) if isinstance(task, Draw) else None
+    >>> theta = pgbn.Gamma("theta", 4, 4, dims="doc")
+    >>> network = pgbn.Network(pgbn.Poisson("x", theta, dims="doc"))
+    >>> result = pgbn.testing.compare_kernel(composed, network, {"doc": 3}, replicates=200)
+    >>> result.same_bits and result.worst < 4
+    True
+    """
     check_network(network, sizes, "compare_kernel")
     if not callable(make):
         raise DataError(

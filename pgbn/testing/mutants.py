@@ -30,9 +30,29 @@ from pgbn.testing.geweke import GewekeResult, check_network, joint_test, reject_
 
 @dataclass(frozen=True)
 class Mutant:
-    """A mistake, which ``words`` describe. A call with a chain of the sampler ``sampler`` makes it.
+    """A mistake. A call with a chain makes it; `mutants` returns those of a network.
 
-    ``geweke(network, sizes, sampler=mutant.sampler, broken=mutant)`` shows it."""
+    Attributes
+    ----------
+    name, words : str
+        The name of the mistake, and what is wrong.
+    sampler : str
+        The sampler of the chains that it breaks.
+    breaks : callable
+        The function of a chain.
+
+    Examples
+    --------
+    ``geweke(network, sizes, sampler=mutant.sampler, broken=mutant)`` shows a mistake.
+
+    >>> import pgbn
+    >>> theta = pgbn.Gamma("theta", 4, 4, dims="doc")
+    >>> network = pgbn.Network(pgbn.Poisson("x", theta, dims="doc"))
+    >>> mutant = pgbn.testing.mutants(network)["rate for scale"]
+    >>> options = {"replicates": 500, "sweeps": 2, "sampler": mutant.sampler, "broken": mutant}
+    >>> pgbn.testing.geweke(network, {"doc": 3}, **options).worst > 4
+    True
+    """
 
     name: str
     words: str
@@ -46,7 +66,22 @@ class Mutant:
 def mutants(network: Network) -> dict[str, Mutant]:
     """The mistakes that are possible in a network, by name.
 
-    There are "CRT off by one", "rate for scale", "stale order" and "tokens in topic order"."""
+    Parameters
+    ----------
+    network : Network
+        Any network.
+
+    Returns
+    -------
+    dict
+        Some of "CRT off by one", "rate for scale", "stale order" and "tokens in topic order".
+
+    Examples
+    --------
+    >>> import pgbn
+    >>> list(pgbn.testing.mutants(pgbn.zoo.pgbn([2, 2])))
+    ['CRT off by one', 'rate for scale', 'stale order', 'tokens in topic order']
+    """
     check_network(network, None, "mutants")
     found = [_tables(network), _scale(network), _order(network), _tokens(network)]
     return {mutant.name: mutant for mutant in found if mutant is not None}
@@ -207,7 +242,19 @@ def _replace_step(chain: Chain, name: str, run: Callable[[int], None]) -> None:
 
 @dataclass(frozen=True)
 class MutantTable:
-    """For every mutant: the mistake, the result of the right sampler, and that of the wrong one."""
+    """The result of `mutant_table`; it prints as a table, in a notebook too.
+
+    Attributes
+    ----------
+    rows : dict
+        For every mistake: the `Mutant`, the result of the right sampler, and that of the wrong one.
+
+    Examples
+    --------
+    >>> from pgbn.testing import MutantTable
+    >>> print(str(MutantTable({})).splitlines()[0])
+    mistake                    right   worst    wrong   seen in
+    """
 
     rows: dict[str, tuple[Mutant, GewekeResult, GewekeResult]]
 
@@ -249,14 +296,39 @@ def mutant_table(
     seed: Seed = 0,
     threads: int | None = None,
 ) -> MutantTable:
-    """The joint-distribution test of every mutant of a network and of the right sampler.
+    """The joint-distribution test of every mutant of a network, and of the right sampler.
 
-    It takes seconds with tiny sizes, such as ``{"doc": 3, "term": 4}``. Unlike `geweke`, it selects
-    ``replicates`` with informative data from many exact draws of (parameters, data), and sweeps
-    with these data. The parameters of selected data are a draw from the posterior, which a right
-    sampler leaves invariant. So empty data, which are common under a vague prior, hide no mistake,
-    and huge data cost no time. A stale order is the subtlest mistake: if its |z| stays below 4, use
-    more replicates.
+    Unlike `geweke`, it selects ``replicates`` with informative data from many exact draws of
+    (parameters, data), and sweeps with these data. The parameters of selected data are a draw from
+    the posterior, which a right sampler leaves invariant. So empty data, which are common under a
+    vague prior, hide no mistake, and huge data cost no time.
+
+    Parameters
+    ----------
+    network : Network
+        Any network.
+    sizes : mapping, optional
+        The sizes of its dims; tiny ones, such as ``{"doc": 3, "term": 4}``.
+    replicates, sweeps : int
+        A stale order is the subtlest mistake: use more if its |z| stays below 4.
+    seed : int
+        Of all draws.
+    threads : int, optional
+        By default as many as the machine has.
+
+    Returns
+    -------
+    MutantTable
+        The z-scores of the right sampler and of the wrong ones.
+
+    Examples
+    --------
+    >>> import pgbn
+    >>> theta = pgbn.Gamma("theta", 4, 4, dims="doc")
+    >>> network = pgbn.Network(pgbn.Poisson("x", theta, dims="doc"))
+    >>> table = pgbn.testing.mutant_table(network, {"doc": 3}, replicates=200, sweeps=2)
+    >>> list(table.rows)
+    ['rate for scale']
     """
     check_network(network, sizes, "mutant_table")
     begin = _informative(network, sizes or {}, replicates, seed, threads)

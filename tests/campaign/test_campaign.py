@@ -18,7 +18,7 @@ ROOT = Path(__file__).parents[2]
 # campaign → cases in an ordinary run of the tests; those of one line share a process
 SHORT = (
     {"corpora": 60, "changes": 6, "folders": 12},
-    {"commits": 25, "kills": 7, "faults": 7, "interrupts": 7},
+    {"commits": 25, "kills": 7, "faults": 3, "interrupts": 3},
     {"forms": 24, "extremes": 12, "calls": 400},
     {"renamed": 3},
 )
