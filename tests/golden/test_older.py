@@ -48,7 +48,7 @@ def test_a_corpus(older: Path) -> None:
     seen: list[Any] = []
     found = pgbn.Corpus.build(lambda: iter([DATA[:4], DATA[4:8], DATA[8:]]), older / "corpus",
                               block_rows=2, vocabulary=list("abcdefghi"),
-                              callback=counter(seen))  # fmt: skip
+                              progress=lambda *event: seen.append(event))  # fmt: skip
     assert len(seen) == 1  # of three batches
     np.testing.assert_array_equal(found.counts.toarray(), DATA)
 
