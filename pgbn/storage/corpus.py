@@ -564,12 +564,18 @@ def _named(texts: Mapping[str, str] | Iterable[str]) -> dict[str, str]:
     """Texts by name, every one of them a string in NFC."""
     if isinstance(texts, str):
         raise DataError(f"texts={texts[:40]!r} is one text; give a list of texts")
+    if getattr(texts, "ndim", 1) != 1:  # a data frame is not a list of its columns
+        kind = type(texts).__name__
+        raise DataError(f"texts: a table ({kind}), not a list; give the column of the texts")
     if not isinstance(texts, Mapping):
         every = listed("texts", texts, "give a list of texts")
         texts = {str(n): text for n, text in enumerate(every)}
     for name, text in texts.items():
         if not isinstance(text, str):
-            raise DataError(f"texts: document {name!r} is {text!r}, which is not a string")
+            joined = '; join its terms: " ".join(terms)' if isinstance(text, list | tuple) else ""
+            raise DataError(
+                f"texts: document {name!r} is {text!r:.60}, which is not a string{joined}"
+            )
     return {name: as_nfc(text) for name, text in texts.items()}
 
 

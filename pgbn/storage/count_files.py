@@ -278,7 +278,7 @@ def _read_svmlight(path: Path) -> Any:
     if found.indices.min() == 0:
         notify(
             f"{path}: it has a column 0, so its columns count from 0; those of a file without one "
-            "count from 1. If the data are in several files, let all of them count from 1, or give .npz"
+            "count from 1. If there are several files, let all of them count from 1, or give .npz"
         )
         return found
     shape = found.shape[0], found.shape[1] - 1

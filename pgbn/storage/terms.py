@@ -132,11 +132,22 @@ def make_vectorizer(options: Mapping[str, Any], vocabulary: Sequence[str] | None
         from sklearn.feature_extraction.text import CountVectorizer
     except ImportError:
         raise DataError("texts need scikit-learn: pip install 'pgbn[cli]'") from None
+    _check_known(options, CountVectorizer().get_params())
     settings = with_stop_words(options)
     if vocabulary is not None:
         settings = {name: value for name, value in settings.items() if name not in LIMITS}
         settings["vocabulary"] = _in_texts(list(vocabulary))
     return CountVectorizer(**settings)
+
+
+def _check_known(options: Mapping[str, Any], known: Iterable[str]) -> None:
+    """Reject options that CountVectorizer does not have."""
+    for name in options:
+        if name not in known:
+            raise DataError(
+                f"{name}={options[name]!r:.60}: not an option of CountVectorizer."
+                f"{did_you_mean(name, (*known, 'text_column', 'name_column'))}"
+            )
 
 
 def _in_texts(vocabulary: list[str]) -> list[str]:
@@ -159,11 +170,13 @@ def counting(options: Mapping[str, Any]) -> Iterator[None]:
     except DataError:
         raise
     except Exception as error:
+        given = [name for name in options if options[name] != TOKEN]
         meant = [name for name in options if name in str(error)]
-        shown = ", ".join(f"{name}={options[name]!r}" for name in meant or options)
+        shown = ", ".join(f"{name}={options[name]!r}" for name in meant or given)
         hint = "; with few or short texts, keep all: --min-df 1 --max-df 1.0 (min_df=1, max_df=1.0)"
         hint = hint if "min_df" in options or "max_df" in options else ""
-        raise DataError(f"no terms could be counted ({shown}): {error}{hint}") from None
+        shown = f" ({shown})" if shown else ""
+        raise DataError(f"no terms could be counted{shown}: {error}{hint}") from None
 
 
 # ---- patterns that take linear time for any text ------------------------------------------

@@ -209,7 +209,12 @@ def test_terms_of_a_vocabulary_in_another_form(vocabulary: Any, columns: list[in
 
 @pytest.mark.parametrize(
     ("given_texts", "message"),
-    [("cats and dogs", "is one text; give a list"), (["a cat", None], "document '1' is None")],
+    [
+        ("cats and dogs", "is one text; give a list"),
+        (["a cat", None], "document '1' is None"),
+        ([["a", "cat"]], r"document '0' is \['a', 'cat'\].*join its terms"),
+        (np.array([["a cat"]]), "a table .ndarray., not a list; give the column"),
+    ],
 )
 def test_what_is_no_list_of_texts_is_rejected(given_texts: Any, message: str) -> None:
     with pytest.raises(DataError, match=message):
@@ -257,3 +262,14 @@ def test_texts_are_counted_like_those_of_a_model(tmp_path: Path) -> None:
     pgbn.save(pgbn.zoo.pfa(2), tmp_path / "network")
     with pytest.raises(StorageError, match="no names of terms; give vocabulary="):
         pgbn.Corpus.from_texts(["a"], like=tmp_path / "network")
+
+
+@pytest.mark.parametrize(("options", "told"), [
+    ({"mindf": 2}, "mindf=2: not an option of CountVectorizer. Did you mean 'min_df'?"),
+    ({"name_colum": "id"}, "Did you mean 'name_column'?"),
+    ({"stop_words": "english"}, "no terms could be counted (stop_words='english'): empty"),
+])  # fmt: skip
+def test_options_that_cannot_be_meant(options: dict[str, Any], told: str) -> None:
+    with pytest.raises(DataError) as caught:
+        pgbn.Corpus.from_texts(["the of"], **options)
+    assert told in str(caught.value)
