@@ -158,7 +158,7 @@ REFUSED = {
     "statistic": (lambda: WHOLE.predict("x", statistic=3), ["statistic=3", "function"]),
     "sizes": (lambda: WHOLE.predict("x", sizes={"topic1": 3}), ["no dim 'topic1'", "doc"]),
     "draws": (lambda: MODELS["pfa"].prior_predictive(0, {"doc": 1, "term": 1}), ["draws=0"]),
-    "open size": (lambda: MODELS["pfa"].prior_predictive(2), ["size of dim"]),
+    "open size": (lambda: MODELS["pfa"].prior_predictive(2), ["sizes of some dims"]),
     "bare": (lambda: pg.Draws({}, {}).predict("x"), ["do not contain their network"]),
     "by of rows": (lambda: WHOLE.log_likelihood("x", by="document"), ["by='document'", "'row'"]),
     "rows": (lambda: WHOLE.log_likelihood("x", by="row", rows="page"), ["rows='page'", "doc"]),

@@ -11,10 +11,11 @@ from pgbn.evaluation import HeldOut, layer_quality, overdispersion
 from pgbn.evaluation.generation import generate
 from pgbn.evaluation.topic_words import topic_terms, topic_weights, topics, topics_graph
 from pgbn.training import LayerwiseTraining
+from pgbn.training.new_rows import infer
 from tests.helpers.trained import X, model_of
 
 FUNCTIONS = {
-    "infer": lambda model: model.infer(X, burn_in=1, draws=1)["theta2"],
+    "infer": lambda model: infer(model, X, burn_in=1, draws=1)["theta2"],
     "perplexity": lambda model: HeldOut.of_model(model, X, burn_in=1, draws=1).perplexity(),
     "generate": lambda model: generate(model, 2)["x"].toarray(),
     "topics": lambda model: [str(topic) for topic in topics(model, 2)],
