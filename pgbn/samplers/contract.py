@@ -1,4 +1,4 @@
-"""Σ_k a[i, k] b[j, k]: the product of two matrices, bit-identical for any number of threads.
+"""Σ_k a[i, k] b[j, k]: products of matrices and sums of rows, bit-identical on any threads.
 
 A library's product may sum in another order when it runs on other threads; this one adds the
 summands of every entry in a fixed order. ``b`` is turned into tiles of 64 columns, whose sums stay
@@ -167,6 +167,14 @@ def contract(_key, start, stop, a, b, out, kind):
         _copy(work, rows, np.uint64(row), np.uint64(columns), out)
         row += rows
     keep(room)
+
+
+@njit(cache=True, nogil=True)
+def sum_rows(_key, start, stop, a, out):
+    """out_i = Σ_k a_ik for the rows start…stop."""
+    numbers, size = pointer(a), np.uint64(a.shape[1])
+    for i in range(start, stop):
+        out[i] = row_total(numbers, np.uint64(i) * size, size)
 
 
 def matrix_product(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -14,7 +14,14 @@ from typing import NamedTuple
 import numpy as np
 
 from pgbn.samplers.compiled import keep, njit, uncounted
-from pgbn.samplers.contract import BLOCK, NEGLIGIBLE, contract_rows, contraction, load_matrix
+from pgbn.samplers.contract import (
+    BLOCK,
+    NEGLIGIBLE,
+    contract_rows,
+    contraction,
+    load_matrix,
+    sum_rows,
+)
 from pgbn.samplers.lanes import (
     ROOM,
     filled,
@@ -22,7 +29,6 @@ from pgbn.samplers.lanes import (
     pick,
     pointer,
     row_total,
-    sum_rows,
     weigh,
 )
 from pgbn.samplers.random import new_rng, restart

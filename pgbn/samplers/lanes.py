@@ -320,14 +320,6 @@ def row_total(numbers, begin, size):
     return total
 
 
-@njit(cache=True, nogil=True)
-def sum_rows(_key, start, stop, a, out):
-    """out_i = Σ_k a_ik for the rows start…stop."""
-    numbers, size = pointer(a), np.uint64(a.shape[1])
-    for i in range(start, stop):
-        out[i] = row_total(numbers, np.uint64(i) * size, size)
-
-
 # ---- logarithms ---------------------------------------------------------------------------------
 #
 # Logarithms and powers of two without branches or calls: loops over them become vector

@@ -5,6 +5,7 @@ import pytest
 from numba import njit
 from scipy import stats
 
+from pgbn.samplers.contract import sum_rows
 from pgbn.samplers.lanes import (
     ROOM,
     exp2,
@@ -15,7 +16,6 @@ from pgbn.samplers.lanes import (
     log2,
     log2_single,
     pick,
-    sum_rows,
     weigh,
 )
 from tests.helpers.laws import new_stream

@@ -34,9 +34,8 @@ from pgbn.network.sumproduct import (
 from pgbn.network.terms import Factor, Term
 from pgbn.network.wiring import Wiring
 from pgbn.nodes.base import Node
-from pgbn.samplers.contract import contract
+from pgbn.samplers.contract import contract, sum_rows
 from pgbn.samplers.executor import SERIAL, Executor
-from pgbn.samplers.lanes import sum_rows
 from pgbn.samplers.linear_regression import signed_rows
 from pgbn.samplers.random import ContentKeyed, ShardRows, Stream, stream_key
 from pgbn.samplers.row_kernels import PARALLEL
