@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
@@ -35,6 +36,7 @@ from pgbn.network.layers import global_nodes, layers_above
 from pgbn.network.network import Network
 from pgbn.nodes.rules.registry import find_link
 from pgbn.samplers.executor import Executor
+from pgbn.storage.folders import save
 from pgbn.training.family import Family
 from pgbn.training.layerwise import train_layerwise
 from pgbn.training.start_from import only_data_node
@@ -257,11 +259,49 @@ class NetworkTransformer(TransformerMixin, BaseEstimator):
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "network_")
 
+    def save(self, path: str | Path) -> None:
+        """Write the estimator to a folder, as `pgbn.save` does.
+
+        Parameters
+        ----------
+        path : str or Path
+            The folder. Its old content stays complete until the new content is on the disk.
+
+        Examples
+        --------
+        >>> X = np.array([[4, 1, 0, 0], [3, 2, 0, 0], [0, 0, 3, 5], [0, 0, 4, 4]] * 5)
+        >>> model = pgbn.PGBN(4, 1, burn_in=20, sweeps=10, random_state=0).fit(X)
+        >>> model.save("model")
+        >>> pgbn.load("model").widths_ == model.widths_
+        True
+        """
+        save(self, path)
+
     # ---- using ------------------------------------------------------------------------
 
     def transform(self, X: Any) -> Any:
-        """The posterior means of the features of each row, given the draws of the rest. A row gets
-        the same features in any batch: its random stream is keyed by its content."""
+        """The posterior means of the features of each row, given the draws of the rest.
+
+        A row gets the same features in any batch: its random stream is keyed by its content.
+
+        Parameters
+        ----------
+        X : rows × columns
+            New data, with the columns of `fit`.
+
+        Returns
+        -------
+        numpy.ndarray
+            Rows × everything else that the features have.
+
+        Examples
+        --------
+        >>> X = np.array([[4, 1, 0, 0], [3, 2, 0, 0], [0, 0, 3, 5], [0, 0, 4, 4]] * 5)
+        >>> few = dict(burn_in=5, draws=3, thin=1, transform_burn_in=5, transform_draws=5)
+        >>> model = pgbn.NetworkTransformer(pgbn.zoo.pfa(2), random_state=0, **few).fit(X)
+        >>> model.transform(X).shape
+        (20, 2)
+        """
         check_is_fitted(self)
         cells = self._cells(self.network_, X)
         name = self._feature_node(self.network_)

@@ -383,14 +383,35 @@ class PGBN(NetworkTransformer, TopicMethods, _Settings):
     # ---- fewer topics ---------------------------------------------------------------
 
     def merge(self, X: Any, groups: Iterable[Any], layer: int = 1, sweeps: int = 50) -> Self:
-        """Make the topics of each group one, and train ``sweeps`` sweeps more on ``X``, the
-        documents of `fit`: ``model.merge(X, [(3, 7), (1, 4)], layer=2)``, or, for all duplicates,
-        ``model.merge(X, model.similar_topics(2), layer=2)``.
+        """Merge the topics of each group, and train some sweeps more.
 
         Only the deepest network is merged and kept. It is saved, and continues with ``warm_start``,
-        as any other; see `pgbn.TrainedNetwork.merge` for what stays as it was. With ``sweeps=0``
-        the topics are merged and nothing is trained; if there is nothing to merge, all stays as
-        it is.
+        as any other; see `pgbn.TrainedNetwork.merge` for what stays as it was. If there is nothing
+        to merge, all stays as it is.
+
+        Parameters
+        ----------
+        X : documents × terms
+            The documents of `fit`.
+        groups : list of groups of topics
+            ``[(3, 7), (1, 4)]``, or ``model.similar_topics(2)`` for all duplicates.
+        layer : int
+            The layer of these topics.
+        sweeps : int
+            Sweeps of training after the merge; with 0 the topics are merged only.
+
+        Returns
+        -------
+        PGBN
+            The estimator itself.
+
+        Examples
+        --------
+        >>> X = np.array([[4, 1, 0, 0], [3, 2, 0, 0], [0, 0, 3, 5], [0, 0, 4, 4]] * 5)
+        >>> model = pgbn.PGBN(4, 1, burn_in=20, sweeps=10, random_state=0).fit(X)
+        >>> width = model.widths_[0]
+        >>> width - model.merge(X, [(0, 1)], sweeps=5).widths_[0]
+        1
         """
         check_is_fitted(self)
         sweeps = check_integer("sweeps", sweeps, 0)
@@ -407,7 +428,31 @@ class PGBN(NetworkTransformer, TopicMethods, _Settings):
         return self
 
     def reduce(self, X: Any, to: int, layer: int = 1, sweeps: int = 50) -> Self:
-        """Merge the topics of a layer that are most alike until ``to`` are left, see `merge`."""
+        """Merge the topics of a layer that are most alike until ``to`` are left.
+
+        Parameters
+        ----------
+        X : documents × terms
+            The documents of `fit`.
+        to : int
+            How many topics remain.
+        layer : int
+            The layer of the topics.
+        sweeps : int
+            Sweeps of training after the merge.
+
+        Returns
+        -------
+        PGBN
+            The estimator itself.
+
+        Examples
+        --------
+        >>> X = np.array([[4, 1, 0, 0], [3, 2, 0, 0], [0, 0, 3, 5], [0, 0, 4, 4]] * 5)
+        >>> model = pgbn.PGBN(4, 1, burn_in=20, sweeps=10, random_state=0).fit(X)
+        >>> model.reduce(X, to=2, sweeps=5).widths_
+        (2,)
+        """
         check_is_fitted(self)
         return self.merge(X, groups_for(self.training_, to, layer), layer, sweeps)
 
@@ -601,16 +646,54 @@ class PGBN(NetworkTransformer, TopicMethods, _Settings):
         return trained_network(self)
 
     def stability(self, X: Any, seeds: int = 2, layer: int = 1) -> NDArray[np.float64]:
-        """Fit ``seeds`` more estimators to ``X`` with other random states; (seeds, K): how alike
-        each topic is with its partner in each of them, see `pgbn.evaluation.topic_stability`."""
+        """How alike each topic is with its partner in fits with other seeds.
+
+        Parameters
+        ----------
+        X : documents × terms
+            The documents of `fit`.
+        seeds : int
+            How many more estimators to fit.
+        layer : int
+            The layer of the topics.
+
+        Returns
+        -------
+        numpy.ndarray
+            (seeds, K); see `pgbn.evaluation.topic_stability`.
+
+        Examples
+        --------
+        >>> X = np.array([[4, 1, 0, 0], [3, 2, 0, 0], [0, 0, 3, 5], [0, 0, 4, 4]] * 5)
+        >>> model = pgbn.PGBN(4, 1, burn_in=20, sweeps=10, random_state=0).fit(X)
+        >>> model.stability(X, seeds=2).shape == (2, model.widths_[0])
+        True
+        """
         check_is_fitted(self)
         others = [clone(self).set_params(random_state=self._seed % 10**6 + 1 + n, warm_start=False)
                   for n in range(check_integer("seeds", seeds, 1))]  # fmt: skip
         return evaluation.topic_stability([self, *(other.fit(X) for other in others)], layer)
 
     def set_labels(self, labels: Mapping[tuple[int, int], str]) -> Self:
-        """Name topics, ``{(1, 0): "weather"}``; an empty name takes a label away. They are saved,
-        and stand in all lists and in the report."""
+        """Name topics. The names are saved, and shown in all lists and in the report.
+
+        Parameters
+        ----------
+        labels : dict
+            ``{(layer, topic): name}``; an empty name removes a label.
+
+        Returns
+        -------
+        PGBN
+            The estimator itself.
+
+        Examples
+        --------
+        >>> X = np.array([[4, 1, 0, 0], [3, 2, 0, 0], [0, 0, 3, 5], [0, 0, 4, 4]] * 5)
+        >>> model = pgbn.PGBN(4, 1, burn_in=20, sweeps=10, random_state=0).fit(X)
+        >>> model.set_labels({(1, 0): "numbers"}).topics(1)[0].label
+        'numbers'
+        """
         check_is_fitted(self)
         *below, deepest = self.training_.models
         labelled = replace(self.training_, models=(*below, deepest.with_labels(labels)))
@@ -623,12 +706,57 @@ class PGBN(NetworkTransformer, TopicMethods, _Settings):
         layer: int = 1,
         vocabulary: Sequence[str] | None = None,
     ) -> Self:
-        """Name the topic that has most of some words: ``{"weather": ["rain", "sun"]}``."""
+        """Name the topics that have most of some words.
+
+        Parameters
+        ----------
+        keywords : dict
+            ``{"weather": ["rain", "sun"]}``: a name, and a word or words.
+        layer : int
+            The layer of the topics.
+        vocabulary : list of str, optional
+            Names of the terms; by default those of the model.
+
+        Returns
+        -------
+        PGBN
+            The estimator itself.
+
+        Examples
+        --------
+        >>> X = np.array([[4, 1, 0, 0], [3, 2, 0, 0], [0, 0, 3, 5], [0, 0, 4, 4]] * 5)
+        >>> model = pgbn.PGBN(4, 1, burn_in=20, sweeps=10, random_state=0).fit(X)
+        >>> model = model.label_by_keywords({"late": "d"}, vocabulary=["a", "b", "c", "d"])
+        >>> list(model.training_.deepest.labels.values())
+        ['late']
+        """
         check_is_fitted(self)
         return self.set_labels(keyword_labels(self.training_.deepest, keywords, layer, vocabulary))
 
     def report(self, path: str | Path = "report.html", X: Any = None, **options: Any) -> Path:
-        """Write the HTML report, see `LayerwiseTraining.report`."""
+        """Write the HTML report.
+
+        Parameters
+        ----------
+        path : str or Path
+            The file.
+        X : documents × terms, optional
+            With documents the report has a map of them.
+        **options
+            Those of `pgbn.TrainedNetwork.report`.
+
+        Returns
+        -------
+        Path
+            The file.
+
+        Examples
+        --------
+        >>> X = np.array([[4, 1, 0, 0], [3, 2, 0, 0], [0, 0, 3, 5], [0, 0, 4, 4]] * 5)
+        >>> model = pgbn.PGBN(4, 1, burn_in=20, sweeps=10, random_state=0).fit(X)
+        >>> model.report("report.html").name
+        'report.html'
+        """
         training: Any = self
         return FittedModel.report(training, path, X, **options)
 
@@ -640,6 +768,9 @@ class PGBN(NetworkTransformer, TopicMethods, _Settings):
 class PFA(PGBN):
     """Poisson factor analysis with the gamma–negative binomial process: a PGBN of one layer.
 
+    The further settings are ``eta``, ``sampler``, ``priors``, ``keep_draws``,
+    ``transform_burn_in``, ``transform_draws`` and ``executor`` of `PGBN`.
+
     Parameters
     ----------
     width : int
@@ -648,9 +779,6 @@ class PFA(PGBN):
         Sweeps before and after pruning.
     link, n_jobs, random_state, verbose, warm_start
         Those of `PGBN`.
-    **settings
-        ``eta``, ``sampler``, ``priors``, ``keep_draws``, ``transform_burn_in``,
-        ``transform_draws`` and ``executor`` of `PGBN`.
 
     Examples
     --------

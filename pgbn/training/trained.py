@@ -37,6 +37,16 @@ class Priors:
     """The constants of a PGBN; the defaults are the paper's.
 
     p^(2)_j ~ Beta(p), c^(t)_j ~ Gam(c), c0 ~ Gam(c0), γ0 ~ Gam(gamma0), noise ~ Gam(noise).
+
+    Parameters
+    ----------
+    p, c, c0, gamma0, noise : two positive numbers
+        The parameters of these distributions: shape and rate, or a and b of the beta distribution.
+
+    Examples
+    --------
+    >>> pgbn.Priors(gamma0=(1, 0.5)).gamma0
+    (1.0, 0.5)
     """
 
     p: tuple[float, float] = (0.01, 0.01)
@@ -280,9 +290,24 @@ class TrainedNetwork(TopicMethods, FittedModel):
         return type(self).of_topics(**(own | arrays))
 
     def with_labels(self, labels: Mapping[tuple[int, int], str]) -> TrainedNetwork:
-        """The same with names for some topics: ``{(1, 0): "weather", (2, 3): "travel"}``.
+        """The same with names for some topics, which are saved and shown with them.
 
-        They are saved with it and shown with the topics; an empty name takes a label away.
+        Parameters
+        ----------
+        labels : dict
+            ``{(1, 0): "weather", (2, 3): "travel"}``; an empty name removes a label.
+
+        Returns
+        -------
+        TrainedNetwork
+            A copy with these labels.
+
+        Examples
+        --------
+        >>> X = np.random.default_rng(0).poisson(1.0, (20, 12))
+        >>> training = pgbn.train_layerwise(X, 4, 1, burn_in=5, sweeps=5, progress=False)
+        >>> training.deepest.with_labels({(1, 0): "weather"}).topics(1)[0].label
+        'weather'
         """
         if not isinstance(labels, Mapping):
             raise DataError(f"labels={labels!r}: give a dict such as {{(1, 0): 'weather'}}")
@@ -291,7 +316,20 @@ class TrainedNetwork(TopicMethods, FittedModel):
         return replace(self, labels=kept)
 
     def without_state(self) -> TrainedNetwork:
-        """The same without the training rows' hidden units: small, but it cannot be resumed."""
+        """The same without the topic weights of the training documents: small, but final.
+
+        Returns
+        -------
+        TrainedNetwork
+            It cannot be trained further.
+
+        Examples
+        --------
+        >>> X = np.random.default_rng(0).poisson(1.0, (20, 12))
+        >>> training = pgbn.train_layerwise(X, 4, 1, burn_in=5, sweeps=5, progress=False)
+        >>> dict(training.deepest.without_state().state)
+        {}
+        """
         return replace(self, state={})
 
     def __repr__(self) -> str:

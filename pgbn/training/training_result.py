@@ -282,6 +282,22 @@ class LayerwiseTraining(TopicMethods, FittedModel):
     """The networks of depth 1, 2, …, each a `TrainedNetwork`, and why training stopped.
 
     ``training[2]`` is the network of two layers; ``for network in training`` goes through all.
+
+    Attributes
+    ----------
+    models : tuple of TrainedNetwork
+        The networks.
+    stopped : str
+        Why training stopped.
+    deepest : TrainedNetwork
+        The network with the most layers.
+
+    Examples
+    --------
+    >>> X = np.random.default_rng(0).poisson(1.0, (20, 12))
+    >>> training = pgbn.train_layerwise(X, 4, 1, burn_in=5, sweeps=5, progress=False)
+    >>> training.stopped, len(training.models)
+    ('depth 1 reached', 1)
     """
 
     models: tuple[Any, ...]
@@ -319,7 +335,25 @@ class LayerwiseTraining(TopicMethods, FittedModel):
         raise DataError(f"there is no network of depth {depth!r}; trained depths: {known}")
 
     def with_vocabulary(self, names: Sequence[str] | None) -> LayerwiseTraining:
-        """The same with names of the terms; None changes nothing."""
+        """The same with names of the terms.
+
+        Parameters
+        ----------
+        names : list of str, optional
+            A name for each term; None changes nothing.
+
+        Returns
+        -------
+        LayerwiseTraining
+            A copy with these names.
+
+        Examples
+        --------
+        >>> X = np.random.default_rng(0).poisson(1.0, (20, 12))
+        >>> training = pgbn.train_layerwise(X, 4, 1, burn_in=5, sweeps=5, progress=False)
+        >>> training.with_vocabulary(list("abcdefghijkl")).deepest.vocabulary[0]
+        'a'
+        """
         if names is None:
             return self
         named = (replace(network, vocabulary=names) for network in self.models)
