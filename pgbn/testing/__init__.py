@@ -2,17 +2,16 @@
 
 from pgbn.testing.calibration import CalibrationResult, sbc
 from pgbn.testing.conjugacy import ConjugacyResult, check_conjugacy
-from pgbn.testing.edges import EdgeResult, check_edge, z_counts, z_mean
+from pgbn.testing.edges import CheckResult, check_edge, z_counts, z_mean
 from pgbn.testing.geweke import GewekeResult, geweke
-from pgbn.testing.kernels import KernelResult, compare_kernel
+from pgbn.testing.kernels import compare_kernel
 from pgbn.testing.mutants import Mutant, MutantTable, mutant_table, mutants
 
 __all__ = [
     "CalibrationResult",
+    "CheckResult",
     "ConjugacyResult",
-    "EdgeResult",
     "GewekeResult",
-    "KernelResult",
     "Mutant",
     "MutantTable",
     "check_conjugacy",

@@ -129,20 +129,20 @@ _LARGEST = 200_000  # coefficients
 
 
 @dataclass(frozen=True)
-class EdgeResult:
-    """The result of `check_edge`.
+class CheckResult:
+    """The result of `check_edge` and of `compare_kernel`; it prints errors and z-scores.
 
     Attributes
     ----------
     errors : dict
-        The largest relative errors of the value and of the exposures.
+        Relative errors of what is exact; those above 1e-8 are faults.
     z : dict
-        z-scores of the counts.
+        z-scores of what is drawn; |z| of 4 and more is a fault.
 
     Examples
     --------
-    >>> from pgbn.testing import EdgeResult
-    >>> EdgeResult({"value": 1e-16}, {"counts of a": 5.1}).failures
+    >>> from pgbn.testing import CheckResult
+    >>> CheckResult({"value": 1e-16}, {"counts of a": 5.1}).failures
     ['counts of a']
     """
 
@@ -173,7 +173,7 @@ def check_edge(
     sizes: Mapping[str, int],
     replicates: Annotated[int, at_least(100)] = 20_000,
     seed: Seed = 0,
-) -> EdgeResult:
+) -> CheckResult:
     """Compare `evaluate`, `split` and `expose` of an edge with all its coefficients.
 
     Parameters
@@ -189,7 +189,7 @@ def check_edge(
 
     Returns
     -------
-    EdgeResult
+    CheckResult
         Its ``failures`` name what is wrong.
 
     Examples
@@ -266,7 +266,7 @@ class _Check:
                 whole = whole * values[slot].reshape(shape)
         return np.asarray(whole)
 
-    def result(self, replicates: int) -> EdgeResult:
+    def result(self, replicates: int) -> CheckResult:
         copies, errors = 3, {}
         values = self._draw(copies)
         over = tuple(range(1, 1 + len(self.nodes)))
@@ -285,7 +285,7 @@ class _Check:
             )
         for dim in self.edge.independent_dims(**self.dims):
             errors[f"rows of {dim} alone"] = self._alone(dim, values)
-        return EdgeResult(errors, self._one_by_one(replicates) | self._together(replicates))
+        return CheckResult(errors, self._one_by_one(replicates) | self._together(replicates))
 
     def _alone(self, dim: str, values: Mapping[str, Array]) -> float:
         """The largest error of the rows of the value, if each is evaluated alone.

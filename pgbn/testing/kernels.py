@@ -8,7 +8,6 @@ difference of every statistic over the replicates, in standard errors, is about 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,36 +19,10 @@ from pgbn.engine.run.chain import Chain
 from pgbn.errors import DataError, NetworkError
 from pgbn.network.network import Network
 from pgbn.samplers.random import stream_key
+from pgbn.testing.edges import CheckResult
 from pgbn.testing.geweke import check_network
 
 Array = NDArray[np.float64]
-
-
-@dataclass(frozen=True)
-class KernelResult:
-    """The result of `compare_kernel`.
-
-    Attributes
-    ----------
-    z : dict
-        The z-score of every statistic of the draws.
-    same_bits : bool
-        Whether the draws of two threads are bit-identical to those of one.
-
-    Examples
-    --------
-    >>> from pgbn.testing import KernelResult
-    >>> KernelResult({"theta": 1.2, "r": -0.3}, True).worst
-    1.2
-    """
-
-    z: dict[str, float]
-    same_bits: bool
-
-    @property
-    def worst(self) -> float:
-        """The largest |z|."""
-        return max(map(abs, self.z.values()))
 
 
 @validated
@@ -59,7 +32,7 @@ def compare_kernel(
     sizes: Mapping[str, int] | None = None,
     replicates: Replicates = 5000,
     seed: Seed = 0,
-) -> KernelResult:
+) -> CheckResult:
     """Compare a kernel with the composed rules, at every step of a network that it serves.
 
     Parameters
@@ -77,8 +50,9 @@ def compare_kernel(
 
     Returns
     -------
-    KernelResult
-        |z| < 4 for every statistic, and the same bits on two threads, are a pass.
+    CheckResult
+        z-scores of the draws. The error "two threads" is infinite if they give other bits than one.
+        Without ``failures`` the kernel passes.
 
     Examples
     --------
@@ -90,8 +64,8 @@ def compare_kernel(
     >>> theta = pgbn.Gamma("theta", 4, 4, dims="doc")
     >>> network = pgbn.Network(pgbn.Poisson("x", theta, dims="doc"))
     >>> result = pgbn.testing.compare_kernel(composed, network, {"doc": 3}, replicates=200)
-    >>> result.same_bits and result.worst < 4
-    True
+    >>> result.failures
+    []
     """
     check_network(network, sizes, "compare_kernel")
     if not callable(make):
@@ -116,7 +90,7 @@ def compare_kernel(
             f"compare_kernel: {getattr(make, '__name__', make)} serves no step of this network; "
             "give one that has its pattern"
         )
-    return KernelResult(z, same)
+    return CheckResult({"two threads": 0.0 if same else np.inf}, z)
 
 
 def _program(
