@@ -41,7 +41,7 @@ from pgbn.engine.data.reading import (
 )
 from pgbn.engine.run.chain import read_start
 from pgbn.engine.run.draws import Draws
-from pgbn.engine.run.generate import Given, hold_some, to_axes
+from pgbn.engine.run.generate import Given, to_axes, with_some_given
 from pgbn.errors import DataError
 from pgbn.network.connections import Source
 from pgbn.network.network import Network
@@ -445,9 +445,9 @@ def estimate(
     """See `pgbn.Network.estimate`."""
     executor = executor_of(threads)
     network, data = bind_indexes(network, data)
-    network, held = hold_some(network, given, data)
+    network, values = with_some_given(network, given, data)
     check_coords(network, coords, network.sizes)
-    cells, fixed = read_data(network, read_corpora(network, data, executor)), Given(network, held)
+    cells, fixed = read_data(network, read_corpora(network, data, executor)), Given(network, values)
     shapes = {name: each.shape for name, each in cells.items()}
     sizes = complete_sizes(network, {}, shapes | fixed.shapes)
     check_fits(network, sizes, data=not all(stays_sparse(network, *each) for each in cells.items()))

@@ -20,7 +20,7 @@ from pgbn.engine.data.reading import (
 )
 from pgbn.engine.run.chain import check_imputed
 from pgbn.engine.run.draws import Draws
-from pgbn.engine.run.generate import Given, hold_some
+from pgbn.engine.run.generate import Given, with_some_given
 from pgbn.engine.run.sampling import Keep, RunPlan, read_keep
 from pgbn.errors import DataError
 from pgbn.nodes.base import Latent
@@ -49,11 +49,11 @@ def sample_reference(
 ) -> Draws:  # fmt: skip
     """Run chains one after another, and keep their draws; see `pgbn.Network.sample`."""
     network, data = bind_indexes(network, data)
-    network, held = hold_some(network, given, data)
+    network, values = with_some_given(network, given, data)
     kept = read_keep(network, keep)
     check_coords(network, coords, network.sizes)
     plan = RunPlan(burn_in, draws, thin, chains, seed, kept.names, 1, kept.json())
-    cells, fixed = read_data(network, data), Given(network, held)
+    cells, fixed = read_data(network, data), Given(network, values)
     shapes = {name: each.shape for name, each in cells.items()}
     sizes = complete_sizes(network, {}, shapes | fixed.shapes)
     check_fits(network, sizes, data=True)

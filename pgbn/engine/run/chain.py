@@ -31,10 +31,10 @@ from pgbn.engine.run.bound_steps import TraceEvent, arrange, begin_counts, joine
 from pgbn.engine.run.generate import (
     Given,
     generate_into,
-    hold,
     prior_step,
     to_axes,
     to_storage,
+    with_values,
 )
 from pgbn.engine.run.shown import Shown, Summary
 from pgbn.engine.run.state import read_tables, restore_samplers, take_state
@@ -111,9 +111,9 @@ def _read_first(program: Program, name: str, value: Any) -> NDArray[np.float64]:
     """One of them."""
     latent = program.network.free
     if name not in latent:
-        held = f"start: {name!r} is given; omit it from start"
+        known = f"start: {name!r} is given; omit it from start"
         unknown = f"start: {name!r} is not a latent node.{did_you_mean(name, latent)}"
-        raise DataError(held if name in program.network.given else unknown)
+        raise DataError(known if name in program.network.given else unknown)
     node = program.network.nodes[name]
     assert isinstance(node, Latent)
     check_unmasked(f"start: {name}", value)
@@ -228,7 +228,7 @@ class Chain(Shown):
     ) -> Chain:
         """See `pgbn.Network.chain`."""
         network, data = bind_indexes(network, data)
-        network, values = hold(network, given, data=data, start=start)
+        network, values = with_values(network, given, data=data, start=start)
         fixed = Given(network, values)
         worker = executor_of(threads, executor)
         cells = read_data(network, read_corpora(network, data, worker))
@@ -279,7 +279,7 @@ class Chain(Shown):
         """Many independent chains as one leading dim of every node, each on data of its own, at an
         exact draw of parameters and data, or at the values ``begin``. A given node of the network
         has the value in ``given``, the same for all, or else a draw of its own."""
-        network, values = hold(check_network(network), given, partly=True)
+        network, values = with_values(check_network(network), given, partly=True)
         fixed = Given(network, values)
         every = complete_sizes(network, sizes, fixed.shapes)
         check_fits(network, every, replicates, data=True)

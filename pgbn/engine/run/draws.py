@@ -374,9 +374,11 @@ class Draws(NamedArrays):
 
     def _summary(self) -> Summary:
         chains, draws = next(iter(self._shapes.values()), (0, 0))[:2]
-        number = f"{chains} chain{'' if chains == 1 else 's'} × {draws} draws"
+        number = (
+            f"{chains} chain{'' if chains == 1 else 's'} × {draws} draw{'' if draws == 1 else 's'}"
+        )
         arrays = [(n, self.dims[n][2:], shape[2:]) for n, shape in self._shapes.items()]
-        shown = {n: v for n, v in self.attributes.items() if n != "given"}
+        shown = {n: v for n, v in self.attributes.items() if not isinstance(v, (list, dict))}
         return Summary(
             f"Draws: {number}{' (interrupted)' if self.interrupted else ''}",
             arrays,

@@ -219,7 +219,7 @@ class Given:
                     )
 
 
-def hold(
+def with_values(
     network: Network, given: Any, partly: bool = False, data: Any = None, start: Any = None
 ) -> tuple[Network, dict[str, Any]]:
     """The network with its given nodes, and their values; ``partly``: not of all of them. The
@@ -231,8 +231,8 @@ def hold(
     if given is not None and not isinstance(given, Mapping):
         wanted = network.given or network.latent
         values = {name: value for name, value in values.items() if name in wanted}
-    held = network if set(values) <= set(network.given) else network.with_given(*values)
-    for name in held.given:
+    fixed = network if set(values) <= set(network.given) else network.with_given(*values)
+    for name in fixed.given:
         if name not in values and not partly:
             raise DataError(
                 f"given: no value of {name!r}, which is a given node; give {{{name!r}: array, …}}"
@@ -240,15 +240,15 @@ def hold(
     check_labels(network, data, "given", given, values)
     if isinstance(start, Mapping):
         check_labels(network, data, "start", start, start)
-    return held, values
+    return fixed, values
 
 
-def hold_some(network: Network, given: Any, data: Any) -> tuple[Network, dict[str, Any]]:
+def with_some_given(network: Network, given: Any, data: Any) -> tuple[Network, dict[str, Any]]:
     """The same, but at least one node must remain to be drawn."""
-    held, values = hold(network, given, data=data)
-    if not held.free:
-        raise DataError(f"given: {', '.join(held.given)} leave nothing to draw; omit one of them")
-    return held, values
+    fixed, values = with_values(network, given, data=data)
+    if not fixed.free:
+        raise DataError(f"given: {', '.join(fixed.given)} leave nothing to draw; omit one of them")
+    return fixed, values
 
 
 class Replay:

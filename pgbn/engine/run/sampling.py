@@ -49,7 +49,7 @@ from pgbn.engine.run.chain_files import (
     rows_of,
 )
 from pgbn.engine.run.draws import Draws
-from pgbn.engine.run.generate import hold_some
+from pgbn.engine.run.generate import with_some_given
 from pgbn.engine.run.progress import Callback, Clock, Event, ManyLines, check_callback, live
 from pgbn.errors import (
     DataError,
@@ -663,7 +663,7 @@ def sample(
 ) -> Draws:
     """See `pgbn.Network.sample`, which checks the arguments by their types."""
     network, data = bind_indexes(network, data)
-    network, held = hold_some(network, given, data)
+    network, values = with_some_given(network, given, data)
     kept = read_keep(network, keep)
     check_coords(network, coords, network.sizes)
     plan = RunPlan(burn_in, draws, thin, chains, seed, kept.names, parallel, kept.json())
@@ -673,7 +673,7 @@ def sample(
     each = threads if parallel == 1 else _threads_each(plan, threads)
 
     def make(number: int) -> Chain:
-        return Chain._of_data(network, data, seed, number, start, sampler, each, executor, held)
+        return Chain._of_data(network, data, seed, number, start, sampler, each, executor, values)
 
     def labels(chain: Chain) -> Coords:
         return read_coords(network, data, coords, chain._program.sizes)

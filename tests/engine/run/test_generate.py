@@ -20,7 +20,7 @@ from tests.helpers.small_data import NET, X, draw
 Cases = dict[str, tuple[Callable[[], Any], list[str]]]
 
 REFUSED: Cases = {
-    "generate: size": (lambda: NET.generate(), ["size of dim", "sizes={"]),
+    "generate: size": (lambda: NET.generate(), ["sizes of some dims", "sizes={"]),
     "generate: name": (lambda: draw(given={"thet": 1}), ["given", "'thet'", "theta1"]),
     "generate: shape": (lambda: draw(given={"theta1": X}), ["theta1", "size 3"]),
     "generate: ndim": (lambda: draw(given={"theta1": [1.0]}), ["theta1", "(1,)"]),
