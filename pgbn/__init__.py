@@ -31,7 +31,7 @@ _NAMES_OF = {
         "Gamma HiddenPoisson LogitBernoulli LogNormal Mix Multinomial Normal ObservedNormal "
         "Pairs Poisson PoissonGamma RandomisedGamma Rename Self Shift distinct same"
     ),
-    "pgbn.nodes.rules.registry": "rules",
+    "pgbn.nodes.rules": "rules",
     "pgbn.samplers.disk": "Disk",
     "pgbn.samplers.executor": "Threads",
     "pgbn.samplers.on_ray": "Ray",

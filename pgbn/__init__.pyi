@@ -50,7 +50,7 @@ from pgbn.nodes import Self as Self
 from pgbn.nodes import Shift as Shift
 from pgbn.nodes import distinct as distinct
 from pgbn.nodes import same as same
-from pgbn.nodes.rules.registry import rules as rules
+from pgbn.nodes.rules import rules as rules
 from pgbn.samplers.disk import Disk as Disk
 from pgbn.samplers.executor import Threads as Threads
 from pgbn.samplers.on_ray import Ray as Ray

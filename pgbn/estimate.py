@@ -48,7 +48,7 @@ from pgbn.network.network import Network
 from pgbn.network.steps import Step
 from pgbn.network.terms import ALWAYS, Term
 from pgbn.nodes.base import Latent, Node, Observed
-from pgbn.nodes.rules.registry import find_link
+from pgbn.nodes.rules import find_link
 from pgbn.reference import Reference
 from pgbn.reference_arrays import WHOLE, Array, Named, R
 from pgbn.samplers.executor import Executor, executor_of

@@ -42,14 +42,14 @@ from pgbn.nodes import (
 from pgbn.nodes.base import Array, check_positive, check_probability
 from pgbn.nodes.expression import Expression
 from pgbn.nodes.poisson import check_counts
-from pgbn.nodes.rules.registry import (
+from pgbn.nodes.rules import (
+    Evidence,
     counts_are_data,
     draw_rule,
     evidence_rule,
     kernel_rule,
     link_rule,
 )
-from pgbn.nodes.rules.types import Evidence
 from pgbn.samplers import Executor, Stream, share_out, vectorised
 from pgbn.samplers.compiled import njit
 from pgbn.samplers.random import restart

@@ -33,8 +33,7 @@ from pgbn.network.steps import Step
 from pgbn.network.terms import LATER
 from pgbn.nodes.base import Latent, Node, Observed
 from pgbn.nodes.categorical import choices
-from pgbn.nodes.rules.registry import find_link
-from pgbn.nodes.rules.types import QUADRATIC, Evidence
+from pgbn.nodes.rules import QUADRATIC, Evidence, find_link
 from pgbn.reference_arrays import WHOLE, Array, R, WholeArrays
 from pgbn.samplers import vectorised
 from pgbn.samplers.random import Stream

@@ -24,7 +24,7 @@ from pgbn.engine.run.chain import Chain
 from pgbn.engine.run.generate import to_axes
 from pgbn.network.terms import PREVIOUS
 from pgbn.nodes.base import Latent
-from pgbn.nodes.rules.types import Evidence
+from pgbn.nodes.rules import Evidence
 from pgbn.reference import Reference
 from pgbn.samplers import vectorised
 from pgbn.samplers.plain import PlainVariates

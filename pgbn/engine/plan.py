@@ -25,8 +25,7 @@ from pgbn.engine.compile.program import Program
 from pgbn.engine.data.cells import Cells
 from pgbn.errors import NetworkError
 from pgbn.nodes.base import Node, Observed, draw_node
-from pgbn.nodes.rules.registry import drawn_counts, find_link, is_own, whole_counts
-from pgbn.nodes.rules.types import QUADRATIC, Evidence
+from pgbn.nodes.rules import QUADRATIC, Evidence, drawn_counts, find_link, is_own, whole_counts
 from pgbn.samplers import vectorised
 from pgbn.samplers.random import ContentKeyed, Stream, stream_key
 

@@ -34,7 +34,7 @@ from pgbn.estimators.parameters import (
 from pgbn.evaluation.inference_data import kept_tree
 from pgbn.network.layers import global_nodes, layers_above
 from pgbn.network.network import Network
-from pgbn.nodes.rules.registry import find_link
+from pgbn.nodes.rules import find_link
 from pgbn.samplers.executor import Executor
 from pgbn.storage.folders import save
 from pgbn.training.family import Family

@@ -51,7 +51,7 @@ from pgbn.nodes.base import Node, Observed
 from pgbn.nodes.bernoulli_poisson import BernoulliPoisson
 from pgbn.nodes.multinomial import Multinomial
 from pgbn.nodes.poisson import Poisson
-from pgbn.nodes.rules.registry import find_link
+from pgbn.nodes.rules import find_link
 from pgbn.samplers.documents.sweeps import hash_documents
 from pgbn.samplers.executor import SERIAL, executor_of
 from pgbn.samplers.random import mix, stream_key, word_of

@@ -18,8 +18,7 @@ from pgbn.explain.steps import (
     where_lines,
 )
 from pgbn.nodes.base import Node, Observed
-from pgbn.nodes.rules.registry import find_link
-from pgbn.nodes.rules.types import EvidenceRule
+from pgbn.nodes.rules import EvidenceRule, find_link
 
 # ---- what nodes receive: a line for each count and exposure, and all exposures in one place ----
 

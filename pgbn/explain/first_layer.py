@@ -14,7 +14,7 @@ from pgbn.explain.sampler import ExplainedSampler
 from pgbn.network.steps import Step
 from pgbn.network.sumproduct import SumProduct, operand_of
 from pgbn.network.terms import Term
-from pgbn.nodes.rules.registry import find_link
+from pgbn.nodes.rules import find_link
 
 
 class TokenLayer:

@@ -13,7 +13,7 @@ from pgbn.explain.notation import Notation
 from pgbn.explain.steps import has_tables, link_lines, split_lines, tables_lines
 from pgbn.network.terms import ALWAYS
 from pgbn.nodes.base import Node, Observed
-from pgbn.nodes.rules.registry import find_link
+from pgbn.nodes.rules import find_link
 
 if TYPE_CHECKING:
     from pgbn.network.network import Network

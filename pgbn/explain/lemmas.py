@@ -20,8 +20,7 @@ from pgbn.nodes.gamma import Gamma
 from pgbn.nodes.multinomial import Multinomial
 from pgbn.nodes.normal import LogNormal, Normal, ObservedNormal
 from pgbn.nodes.poisson_gamma import PoissonGamma, RandomisedGamma
-from pgbn.nodes.rules.registry import find_link
-from pgbn.nodes.rules.types import QUADRATIC, DrawRule, EvidenceRule
+from pgbn.nodes.rules import QUADRATIC, DrawRule, EvidenceRule, find_link
 
 
 @dataclass(frozen=True)

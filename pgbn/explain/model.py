@@ -14,7 +14,7 @@ from pgbn.explain.names import clean_math
 from pgbn.explain.notation import Notation, where
 from pgbn.nodes.base import Node
 from pgbn.nodes.multinomial import Multinomial
-from pgbn.nodes.rules.registry import find_link
+from pgbn.nodes.rules import find_link
 
 
 def notation_section(notation: Notation) -> list[Block]:

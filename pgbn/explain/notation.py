@@ -39,7 +39,7 @@ from pgbn.network.sumproduct import (
 from pgbn.network.terms import ALWAYS, FIRST, LATER, Factor, Lagged, Operation, Polynomial, Term
 from pgbn.nodes.base import Latent, Node, Observed
 from pgbn.nodes.beta import BetaOdds
-from pgbn.nodes.rules.registry import find_link
+from pgbn.nodes.rules import find_link
 
 if TYPE_CHECKING:
     from pgbn.network.network import Network

@@ -17,8 +17,7 @@ from pgbn.network.terms import Term
 from pgbn.nodes.base import Node
 from pgbn.nodes.bernoulli_poisson import BernoulliPoisson
 from pgbn.nodes.poisson_gamma import PoissonGamma
-from pgbn.nodes.rules.registry import find_link
-from pgbn.nodes.rules.types import EvidenceRule, LinkRule
+from pgbn.nodes.rules import EvidenceRule, LinkRule, find_link
 
 # ---- registered ---------------------------------------------------------------------------------
 #

@@ -21,7 +21,7 @@ from pgbn.network.reads import CountsRead, Read
 from pgbn.network.schedule import Freshness
 from pgbn.network.steps import Step
 from pgbn.nodes.base import Node
-from pgbn.nodes.rules.registry import find_link
+from pgbn.nodes.rules import find_link
 
 # ---- Why the order of a sweep is valid: the argument, and how it goes for this network ----
 

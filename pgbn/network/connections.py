@@ -16,16 +16,18 @@ from pgbn.network.sequential_updates import find_sequential
 from pgbn.network.sumproduct import operand_of, reduce_product
 from pgbn.network.terms import ALWAYS, FIRST, LATER, Factor, Polynomial, Term
 from pgbn.nodes.base import Latent, Node, Observed
-from pgbn.nodes.rules.registry import (
+from pgbn.nodes.rules import (
+    DrawRule,
+    EvidenceRule,
     begins_from_value,
     find_draw,
     find_evidence,
     find_link,
     find_value_rule,
     kernel_of,
+    names_read,
     suggest_remedy,
 )
-from pgbn.nodes.rules.types import DrawRule, EvidenceRule, names_read
 
 # ---- linear predictors: slots that receive a quadratic form -------------------------------------
 #

@@ -35,7 +35,7 @@ from pgbn.nodes.edge import Edge
 from pgbn.nodes.expression import Constant, Expression, Mix, Product, Rename, Sum
 from pgbn.nodes.index import Categories, Index
 from pgbn.nodes.pairs import Pairs
-from pgbn.nodes.rules.registry import is_own
+from pgbn.nodes.rules import is_own
 from pgbn.nodes.shift import Self, Shift
 
 

@@ -21,7 +21,7 @@ from pgbn.network.wiring import Wiring
 from pgbn.nodes.base import Latent, Node, Observed, check_methods
 from pgbn.nodes.expression import Expression
 from pgbn.nodes.index import Categories, as_categories
-from pgbn.nodes.rules.registry import load_plugins
+from pgbn.nodes.rules import load_plugins
 
 
 def all_dims(nodes: Iterable[Node]) -> list[str]:

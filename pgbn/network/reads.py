@@ -25,8 +25,7 @@ from pgbn.network.sumproduct import (
 )
 from pgbn.network.terms import LATER
 from pgbn.nodes.base import Latent, Node, Observed
-from pgbn.nodes.rules.registry import find_link
-from pgbn.nodes.rules.types import names_read
+from pgbn.nodes.rules import find_link, names_read
 
 
 def counts_name(node: str) -> str:

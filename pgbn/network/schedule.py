@@ -17,7 +17,7 @@ from pgbn.errors import NetworkError, StaleReadError, did_you_mean
 from pgbn.network.network_methods import ScheduleMethods
 from pgbn.network.reads import Read
 from pgbn.network.steps import Stale, Step, is_current
-from pgbn.nodes.rules.registry import plain_formula
+from pgbn.nodes.rules import plain_formula
 
 _PATIENCE = 2000  # steps of the search for an order after the first attempt
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from pgbn.errors import MissingRuleError, NetworkError
 from pgbn.network.terms import Lagged
-from pgbn.nodes.rules.registry import is_moved_by_density, suggest_remedy
+from pgbn.nodes.rules import is_moved_by_density, suggest_remedy
 
 if TYPE_CHECKING:
     from pgbn.network.connections import Connections, Source

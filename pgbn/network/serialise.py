@@ -19,7 +19,7 @@ from pgbn.nodes.edge import Edge, edge_types
 from pgbn.nodes.expression import Constant, Expression, Mix, Product, Rename, Sum
 from pgbn.nodes.index import Categories, Index
 from pgbn.nodes.pairs import Pairs
-from pgbn.nodes.rules.registry import load_plugins
+from pgbn.nodes.rules import load_plugins
 from pgbn.nodes.shift import Self, Shift
 from pgbn.storage.archive import Files, Parts, register_codec
 

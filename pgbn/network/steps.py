@@ -16,7 +16,7 @@ from pgbn.network.sequential_updates import InTurn
 from pgbn.network.terms import Polynomial
 from pgbn.network.wiring import Wiring
 from pgbn.nodes.base import Node, Observed
-from pgbn.nodes.rules.registry import find_link
+from pgbn.nodes.rules import find_link
 
 # ---- plates: the dims along which a step draws row by row ---------------------------------------
 #

@@ -26,7 +26,7 @@ from pgbn.network.reads import OthersRead, Reads
 from pgbn.network.sumproduct import in_words
 from pgbn.network.terms import ALWAYS, FIRST, LATER, Factor, Term
 from pgbn.nodes.base import Latent, Node
-from pgbn.nodes.rules.registry import kinds_received, suggest_remedy
+from pgbn.nodes.rules import kinds_received, suggest_remedy
 
 # ---- positivity ---------------------------------------------------------------------------------
 #

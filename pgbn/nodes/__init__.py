@@ -16,7 +16,8 @@ from pgbn.nodes.normal import LogNormal, Normal, ObservedNormal
 from pgbn.nodes.pairs import Pairs, distinct, same
 from pgbn.nodes.poisson import Poisson
 from pgbn.nodes.poisson_gamma import PoissonGamma, RandomisedGamma
-from pgbn.nodes.rules.registry import (
+from pgbn.nodes.rules import (
+    Evidence,
     counts_are_data,
     draw_rule,
     evidence_rule,
@@ -24,7 +25,6 @@ from pgbn.nodes.rules.registry import (
     link_rule,
     seal,
 )
-from pgbn.nodes.rules.types import Evidence
 from pgbn.nodes.shift import Self, Shift
 from pgbn.nodes.slice_sampling import slice_draw as slice_draw
 

@@ -10,8 +10,7 @@ from scipy.special import xlog1py, xlogy
 
 from pgbn.nodes.base import Array, Latent, check_probability
 from pgbn.nodes.expression import Slot
-from pgbn.nodes.rules.registry import draw_rule, evidence_rule, kernel_rule
-from pgbn.nodes.rules.types import QUADRATIC, Evidence
+from pgbn.nodes.rules import QUADRATIC, Evidence, draw_rule, evidence_rule, kernel_rule
 from pgbn.samplers import vectorised
 from pgbn.samplers.elementary import exp_of, log1p_of, log_of
 from pgbn.samplers.linear_regression import binary_field

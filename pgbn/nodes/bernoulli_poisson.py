@@ -9,7 +9,7 @@ import numpy as np
 from pgbn.nodes import log_pmf
 from pgbn.nodes.base import Array, Node, Observed
 from pgbn.nodes.expression import Slot
-from pgbn.nodes.rules.registry import evidence_rule, find_link, link_rule
+from pgbn.nodes.rules import evidence_rule, find_link, link_rule
 from pgbn.samplers import vectorised
 from pgbn.samplers.elementary import expm1_of, log_of
 from pgbn.samplers.random import Stream

@@ -10,7 +10,7 @@ from scipy.special import betaln, xlogy
 
 from pgbn.nodes.base import Array, Latent, check_positive
 from pgbn.nodes.expression import Slot
-from pgbn.nodes.rules.registry import draw_rule
+from pgbn.nodes.rules import draw_rule
 from pgbn.samplers import vectorised
 from pgbn.samplers.random import Stream
 

@@ -10,7 +10,7 @@ from scipy.special import xlogy
 
 from pgbn.nodes.base import Array, Latent, check_probability
 from pgbn.nodes.expression import Dim, Slot
-from pgbn.nodes.rules.registry import evidence_rule, kernel_rule
+from pgbn.nodes.rules import evidence_rule, kernel_rule
 from pgbn.nodes.slice_sampling import LogConditional
 from pgbn.samplers import vectorised
 from pgbn.samplers.random import Stream

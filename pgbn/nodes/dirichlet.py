@@ -12,8 +12,7 @@ from scipy.special import gammaln, xlogy
 from pgbn.nodes import log_pmf
 from pgbn.nodes.base import Array, Latent, check_positive
 from pgbn.nodes.expression import Dim, Slot
-from pgbn.nodes.rules.registry import draw_rule, evidence_rule
-from pgbn.nodes.rules.types import Evidence
+from pgbn.nodes.rules import Evidence, draw_rule, evidence_rule
 from pgbn.samplers import vectorised
 from pgbn.samplers.random import Stream
 

@@ -11,7 +11,7 @@ from scipy.special import gammaln, xlogy
 from pgbn.nodes import log_pmf
 from pgbn.nodes.base import Array, Latent, check_positive
 from pgbn.nodes.expression import Slot
-from pgbn.nodes.rules.registry import draw_rule, evidence_rule
+from pgbn.nodes.rules import draw_rule, evidence_rule
 from pgbn.samplers import vectorised
 from pgbn.samplers.elementary import log1p_ratio
 from pgbn.samplers.random import Stream

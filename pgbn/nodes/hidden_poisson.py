@@ -9,7 +9,7 @@ from scipy.special import gammaln, xlogy
 
 from pgbn.nodes.base import Array, Latent
 from pgbn.nodes.expression import Slot
-from pgbn.nodes.rules.registry import evidence_rule, kernel_rule
+from pgbn.nodes.rules import evidence_rule, kernel_rule
 from pgbn.nodes.slice_sampling import LogConditional, move_counts
 from pgbn.samplers import vectorised
 from pgbn.samplers.random import Stream

@@ -13,7 +13,7 @@ from pgbn.errors import DataError
 from pgbn.nodes.base import Array, Observed
 from pgbn.nodes.expression import Constant, Dim, Expression, Slot
 from pgbn.nodes.poisson import check_counts
-from pgbn.nodes.rules.registry import counts_are_data, evidence_rule
+from pgbn.nodes.rules import counts_are_data, evidence_rule
 from pgbn.samplers import vectorised
 from pgbn.samplers.random import Stream
 

@@ -10,8 +10,7 @@ from pydantic import field_validator
 
 from pgbn.nodes.base import Array, Latent, Node, Observed, check_positive
 from pgbn.nodes.expression import Slot
-from pgbn.nodes.rules.registry import evidence_rule, kernel_rule
-from pgbn.nodes.rules.types import QUADRATIC
+from pgbn.nodes.rules import QUADRATIC, evidence_rule, kernel_rule
 from pgbn.samplers import vectorised
 from pgbn.samplers.elementary import log_of
 from pgbn.samplers.linear_regression import joint_normal

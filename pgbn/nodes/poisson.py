@@ -10,7 +10,7 @@ from scipy.special import gammaln, xlogy
 from pgbn.errors import notify
 from pgbn.nodes.base import Array, Observed
 from pgbn.nodes.expression import Slot
-from pgbn.nodes.rules.registry import counts_are_data, evidence_rule
+from pgbn.nodes.rules import counts_are_data, evidence_rule
 from pgbn.samplers import vectorised
 from pgbn.samplers.random import Stream
 

@@ -12,7 +12,7 @@ from scipy.special import gammaln, ive, xlogy
 from pgbn.nodes import log_pmf
 from pgbn.nodes.base import Array, Latent, Observed, check_positive
 from pgbn.nodes.expression import Constant, Expression, Slot
-from pgbn.nodes.rules.registry import evidence_rule, kernel_rule, link_rule
+from pgbn.nodes.rules import evidence_rule, kernel_rule, link_rule
 from pgbn.samplers import vectorised
 from pgbn.samplers.elementary import LN_2, exp_of, log1p_of, log_of
 from pgbn.samplers.random import Stream

@@ -22,7 +22,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from pgbn.nodes.base import Array, Latent
-from pgbn.nodes.rules.registry import kernel_rule
+from pgbn.nodes.rules import kernel_rule
 from pgbn.samplers import vectorised
 from pgbn.samplers.elementary import exp_of, log1p_of, log_of
 from pgbn.samplers.random import Stream

@@ -34,8 +34,7 @@ from pgbn.errors import NetworkError
 from pgbn.network.reads import counts_name
 from pgbn.network.terms import PREVIOUS
 from pgbn.nodes.base import Node, Observed
-from pgbn.nodes.rules.registry import find_link
-from pgbn.nodes.rules.types import Evidence
+from pgbn.nodes.rules import Evidence, find_link
 from pgbn.samplers.random import stream_key
 from pgbn.testing.geweke import check_network, reject_large_counts
 

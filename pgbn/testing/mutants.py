@@ -22,7 +22,7 @@ from pgbn.network.network import Network
 from pgbn.network.schedule import Schedule, reorder
 from pgbn.nodes.base import Node
 from pgbn.nodes.gamma import Gamma
-from pgbn.nodes.rules.types import Evidence
+from pgbn.nodes.rules import Evidence
 from pgbn.samplers import vectorised
 from pgbn.samplers.random import Stream
 from pgbn.testing.geweke import GewekeResult, check_network, joint_test, reject_not_finite

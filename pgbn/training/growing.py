@@ -26,7 +26,7 @@ from pgbn.errors import notify
 from pgbn.network.layers import Units, layers_above, nodes_above, summed_nodes
 from pgbn.network.network import Network
 from pgbn.nodes import BetaOdds, Dirichlet, Gamma
-from pgbn.nodes.rules.registry import find_link
+from pgbn.nodes.rules import find_link
 from pgbn.samplers import Stream, vectorised
 from pgbn.samplers.executor import Executor
 from pgbn.samplers.random import stream_key, word_of

@@ -12,7 +12,7 @@ from pgbn.engine.data.reading import check_fits, complete_sizes, term_labels
 from pgbn.engine.first_layer.choice import find_patterns, first_choice
 from pgbn.engine.run.progress import Clock, check_callback, live
 from pgbn.errors import DataError
-from pgbn.nodes.rules.registry import find_link
+from pgbn.nodes.rules import find_link
 from pgbn.samplers.executor import Executor, executor_of
 from pgbn.storage.read_limits import check_bytes
 from pgbn.training.averages import Means

@@ -19,7 +19,7 @@ from pgbn.errors import NetworkError, did_you_mean
 from pgbn.nodes import BernoulliPoisson, Gamma, Poisson, PoissonGamma
 from pgbn.nodes.base import Latent, Observed
 from pgbn.nodes.expression import Constant, Expression
-from pgbn.nodes.rules.registry import find_evidence, find_link, load_plugins
+from pgbn.nodes.rules import find_evidence, find_link, load_plugins
 
 Array = NDArray[Any]
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from pgbn import Chain, Network
 from pgbn.engine.run.sampling import Deterministic
-from pgbn.nodes.rules.registry import find_link
+from pgbn.nodes.rules import find_link
 
 __all__ = ["covered"]
 

@@ -9,7 +9,7 @@ import pytest
 import scipy.sparse as sp
 
 import pgbn as pg
-from pgbn.nodes.rules import registry
+from pgbn.nodes import rules as registry
 from pgbn.storage import read_limits
 from pgbn.testing import geweke
 from pgbn.zoo.links import Link, register_link

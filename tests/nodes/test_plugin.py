@@ -84,7 +84,7 @@ def test_geweke(site: Path) -> None:
         BUILD
         + """
 import switching_counts
-from pgbn.nodes.rules.registry import find_draw
+from pgbn.nodes.rules import find_draw
 from pgbn.testing import geweke
 
 sizes = {"doc": 3, "term": 3, "tag": 2}

@@ -21,7 +21,7 @@ import pytest
 
 import pgbn
 from pgbn.nodes import base, edge
-from pgbn.nodes.rules import registry
+from pgbn.nodes import rules as registry
 from tests.helpers.repository import DOCS
 
 UNDOCUMENTED = Path(__file__).with_name("undocumented.txt")

@@ -35,7 +35,7 @@ ROOMS = {
     ),
     "nodes": Room(
         "what can be said?",
-        "node types, each with its rules; expressions; `nodes/rules`: what a rule is, the registry",
+        "node types, each with its rules; expressions; `rules`: what a rule is, the registry",
         ("samplers",),
     ),
     "network": Room(
@@ -85,7 +85,7 @@ TOP = ("__init__", "__main__", "checkpoint", "estimate", "extend", "reference",
 
 # Files with methods that belong to a folder above: they import what they need when called.
 UPWARD = (
-    "nodes/rules/registry.py",
+    "nodes/rules.py",
     "network/network_methods.py",
     "engine/run/chain.py",
     "engine/run/draws.py",

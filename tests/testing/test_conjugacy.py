@@ -12,7 +12,7 @@ import pgbn as pg
 from pgbn import Network, NetworkError, Poisson, PoissonGamma, zoo
 from pgbn.engine.compile.density import ConditionalDensity
 from pgbn.nodes import BetaOdds, Dirichlet, Gamma
-from pgbn.nodes.rules import registry
+from pgbn.nodes import rules as registry
 from pgbn.testing import check_conjugacy
 from tests.helpers.kernel_networks import SLICED
 from tests.helpers.models import pgbn, sizes_of, zoo_models

@@ -8,7 +8,7 @@ import pytest
 import pgbn as pg
 from pgbn import zoo
 from pgbn.errors import NetworkError
-from pgbn.nodes.rules.registry import find_link
+from pgbn.nodes.rules import find_link
 from pgbn.zoo import links
 from pgbn.zoo.links import Link, get_link, link_names, register_link, suitable_link
 

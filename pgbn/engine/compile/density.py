@@ -16,8 +16,7 @@ from pgbn.engine.plan import Draw, Run, maker
 from pgbn.errors import DataError
 from pgbn.network.wiring import coupled_dims, factors_of, names_in
 from pgbn.nodes.base import Latent, Node, Observed
-from pgbn.nodes.rules.registry import find_link, is_own
-from pgbn.nodes.rules.types import DENSITY
+from pgbn.nodes.rules import DENSITY, find_link, is_own
 
 
 def log_density(program: Program, name: str, plate: str | None = None) -> NDArray[np.float64]:

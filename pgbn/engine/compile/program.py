@@ -56,7 +56,7 @@ from pgbn.network.sumproduct import (
 from pgbn.network.terms import Factor, Lagged, Lookup, Operation, Term
 from pgbn.network.wiring import Wiring
 from pgbn.nodes.base import Node, Observed
-from pgbn.nodes.rules.registry import checked_rule, find_link
+from pgbn.nodes.rules import checked_rule, find_link
 from pgbn.samplers.executor import SERIAL, Executor
 from pgbn.samplers.random import Stream
 from pgbn.samplers.thinning import scatter_add

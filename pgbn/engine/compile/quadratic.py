@@ -26,7 +26,7 @@ from pgbn.engine.plan import Draw, Run, SlotCounts, maker
 from pgbn.network.connections import Source, joint_dims
 from pgbn.network.sumproduct import operand_of, reduce_product
 from pgbn.nodes.base import Node
-from pgbn.nodes.rules.types import Evidence
+from pgbn.nodes.rules import Evidence
 from pgbn.samplers.linear_regression import quadratic_form
 from pgbn.samplers.random import Stream
 

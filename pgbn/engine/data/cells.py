@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from pgbn.errors import DataError
 from pgbn.nodes.base import Observed
-from pgbn.nodes.rules.registry import find_link
+from pgbn.nodes.rules import find_link
 from pgbn.samplers.executor import ROW_BLOCK
 from pgbn.storage.read_limits import check_bytes
 

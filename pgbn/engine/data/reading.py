@@ -29,8 +29,7 @@ from pgbn.network.terms import Factor, Lagged, Lookup, ViaEdge
 from pgbn.nodes.base import Latent, Node, Observed
 from pgbn.nodes.gamma import Gamma
 from pgbn.nodes.poisson_gamma import PoissonGamma
-from pgbn.nodes.rules.registry import find_link
-from pgbn.nodes.rules.types import EvidenceRule
+from pgbn.nodes.rules import EvidenceRule, find_link
 from pgbn.samplers.executor import ROW_BLOCK, Executor
 from pgbn.storage.archive import Group, register_documents
 from pgbn.storage.corpus import Corpus, FolderCorpus, counts_of

@@ -36,7 +36,7 @@ from pgbn.nodes.base import Node, Observed
 from pgbn.nodes.dirichlet import Dirichlet
 from pgbn.nodes.expression import Constant
 from pgbn.nodes.gamma import Gamma
-from pgbn.nodes.rules.registry import find_link
+from pgbn.nodes.rules import find_link
 
 # ---- the pattern --------------------------------------------------------------------------------
 

@@ -30,7 +30,7 @@ from pgbn.engine.steps.shared_rows import SharedRows
 from pgbn.errors import DataError
 from pgbn.network.terms import Term
 from pgbn.nodes.bernoulli_poisson import draws_ones
-from pgbn.nodes.rules.registry import find_link
+from pgbn.nodes.rules import find_link
 from pgbn.samplers.contract import contract
 from pgbn.samplers.executor import Executor
 from pgbn.samplers.first_layer.collapsed import (

@@ -32,7 +32,7 @@ from pgbn.nodes.expression import Constant
 from pgbn.nodes.gamma import Gamma
 from pgbn.nodes.poisson import Poisson
 from pgbn.nodes.poisson_gamma import PoissonGamma
-from pgbn.nodes.rules.registry import find_link
+from pgbn.nodes.rules import find_link
 from pgbn.samplers.documents.sweeps import (
     Documents,
     GivenNetwork,

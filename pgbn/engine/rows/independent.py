@@ -16,8 +16,7 @@ from pgbn.errors import DataError, NetworkError, did_you_mean
 from pgbn.network.network import Network
 from pgbn.network.terms import Factor, Operation, Polynomial
 from pgbn.nodes.base import Observed
-from pgbn.nodes.rules.registry import find_link
-from pgbn.nodes.rules.types import names_read
+from pgbn.nodes.rules import find_link, names_read
 from pgbn.samplers.random import word_of
 
 

@@ -42,7 +42,7 @@ from pgbn.engine.shards.driver import executor_behind, shards_of
 from pgbn.errors import DataError, did_you_mean
 from pgbn.network.schedule import Schedule
 from pgbn.nodes.base import Latent, Observed
-from pgbn.nodes.rules.registry import find_link
+from pgbn.nodes.rules import find_link
 from pgbn.samplers.executor import Executor, executor_of
 from pgbn.samplers.random import ContentKeyed, stream_key, word_of
 from pgbn.storage import folders

@@ -46,7 +46,7 @@ from pgbn.engine.shards.worker import (
 )
 from pgbn.errors import DataError, NetworkError, PgbnError, notify
 from pgbn.network.steps import Step
-from pgbn.nodes.rules.registry import is_own, is_own_rule
+from pgbn.nodes.rules import is_own, is_own_rule
 from pgbn.samplers.executor import Executor
 from pgbn.samplers.worker_pool import LIVES, Message, Session, WorkerLost, WorkerPool
 from pgbn.storage.archive import Group

@@ -18,7 +18,7 @@ from pgbn.network.terms import Polynomial
 from pgbn.nodes.base import Node
 from pgbn.nodes.gamma import Gamma, tables_of_gamma
 from pgbn.nodes.hidden_poisson import HiddenPoisson
-from pgbn.nodes.rules.registry import is_own, is_own_rule
+from pgbn.nodes.rules import is_own, is_own_rule
 from pgbn.samplers import vectorised
 from pgbn.samplers.contract import BLOCK
 from pgbn.samplers.executor import SERIAL

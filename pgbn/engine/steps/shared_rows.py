@@ -21,7 +21,7 @@ from pgbn.engine.compile.products import Splitter, shape4, splitter_of
 from pgbn.engine.data.cells import Cells, CoordinateCells
 from pgbn.engine.plan import DataCounts, LatentCounts, Run, maker
 from pgbn.network.terms import Factor, Term
-from pgbn.nodes.rules.registry import find_link
+from pgbn.nodes.rules import find_link
 from pgbn.samplers.first_layer.given_topics import split_all_cells
 from pgbn.samplers.first_layer.loadings import loadings_of
 from pgbn.samplers.random import ContentKeyed, stream_key

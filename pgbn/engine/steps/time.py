@@ -36,8 +36,7 @@ from pgbn.network.sumproduct import (
 from pgbn.network.terms import ALWAYS, FIRST, LATER, PREVIOUS, Factor, Term
 from pgbn.nodes.base import Latent, Node, draw_node
 from pgbn.nodes.categorical import choices
-from pgbn.nodes.rules.registry import checked_rule, drawn_counts, is_own
-from pgbn.nodes.rules.types import Evidence, EvidenceRule
+from pgbn.nodes.rules import Evidence, EvidenceRule, checked_rule, drawn_counts, is_own
 from pgbn.samplers import vectorised
 from pgbn.samplers.elementary import exp_of
 from pgbn.samplers.random import Stream, stream_key

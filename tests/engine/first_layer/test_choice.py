@@ -13,7 +13,7 @@ import pgbn as pg
 from pgbn import Dirichlet, Gamma, Network, NetworkError, Poisson, StaleReadError
 from pgbn.engine.first_layer import FirstLayer, choice
 from pgbn.engine.first_layer.choice import automatic, cannot_marginalise, find_patterns
-from pgbn.nodes.rules import registry
+from pgbn.nodes import rules as registry
 from pgbn.samplers import vectorised
 from pgbn.testing import geweke
 from tests.helpers.first_layer_variants import VARIANTS

@@ -11,7 +11,7 @@ import pytest
 import pgbn
 from pgbn import DataError, Gamma, MissingRuleError, Network, NetworkError, Poisson
 from pgbn.nodes.base import Array
-from pgbn.nodes.rules.registry import begins_from_value, find_draw
+from pgbn.nodes.rules import begins_from_value, find_draw
 from pgbn.samplers import vectorised
 from pgbn.samplers.random import Stream
 from pgbn.testing import geweke

@@ -16,7 +16,7 @@ from scipy.special import expit, gammaln
 
 import pgbn  # noqa: F401 - its types register their rules
 from pgbn.extend import Evidence
-from pgbn.nodes.rules.registry import registered
+from pgbn.nodes.rules import registered
 from pgbn.samplers.random import Stream
 from tests.helpers.laws import DRAWS, assert_counts_follow, assert_follows
 

@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 import pgbn
-from pgbn.nodes.rules import registry
-from pgbn.nodes.rules.registry import find_draw, find_evidence, is_own, is_own_rule
+from pgbn.nodes import rules as registry
+from pgbn.nodes.rules import find_draw, find_evidence, is_own, is_own_rule
 
 
 def test_rules_are_checked_when_they_are_declared() -> None:

@@ -1,7 +1,7 @@
 """The table of rules, for prompts and notebooks."""
 
 import pgbn
-from pgbn.nodes.rules.registry import registered
+from pgbn.nodes.rules import registered
 
 
 def test_every_rule_has_a_line_in_text_and_in_the_notebook():
