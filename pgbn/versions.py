@@ -12,7 +12,7 @@ from typing import TextIO
 from pgbn.checks import thread_count
 from pgbn.errors import DataError
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 _NEEDED = ("numpy", "scipy", "numba", "llvmlite", "networkx", "pydantic")
 _OPTIONAL = ("scikit-learn", "xarray", "arviz-base", "matplotlib", "typer", "rich")
