@@ -17,7 +17,7 @@ from pgbn.explain.steps import (
     link_lemma,
     random_slots,
 )
-from pgbn.network.reads import CountsRead, Read
+from pgbn.network.evidence import CountsRead, Read
 from pgbn.network.schedule import Freshness
 from pgbn.network.steps import Step
 from pgbn.nodes.base import Node

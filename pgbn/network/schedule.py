@@ -14,8 +14,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 
 from pgbn.errors import NetworkError, StaleReadError, did_you_mean
+from pgbn.network.evidence import Read
 from pgbn.network.network_methods import ScheduleMethods
-from pgbn.network.reads import Read
 from pgbn.network.steps import Stale, Step, is_current
 from pgbn.nodes.rules import plain_formula
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 import networkx as nx
 
-from pgbn.network.reads import CountsRead, Read, counts_name
+from pgbn.network.evidence import CountsRead, Read, counts_name
 from pgbn.network.sequential_updates import InTurn
 from pgbn.network.terms import Polynomial
 from pgbn.network.wiring import Wiring

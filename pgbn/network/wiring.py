@@ -21,8 +21,7 @@ from numpy.typing import NDArray
 
 from pgbn.errors import MissingRuleError, NetworkError
 from pgbn.network.connections import Connections, Source
-from pgbn.network.evidence import Exposures
-from pgbn.network.reads import OthersRead, Reads
+from pgbn.network.evidence import Exposures, OthersRead, Reads
 from pgbn.network.sumproduct import in_words
 from pgbn.network.terms import ALWAYS, FIRST, LATER, Factor, Term
 from pgbn.nodes.base import Latent, Node

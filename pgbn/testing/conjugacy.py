@@ -31,7 +31,7 @@ from pgbn.engine.plan import Draw, make_step
 from pgbn.engine.run.chain import Chain
 from pgbn.engine.steps.sequential import Entry, draw_entry
 from pgbn.errors import NetworkError
-from pgbn.network.reads import counts_name
+from pgbn.network.evidence import counts_name
 from pgbn.network.terms import PREVIOUS
 from pgbn.nodes.base import Node, Observed
 from pgbn.nodes.rules import Evidence, find_link

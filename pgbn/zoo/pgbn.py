@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from pgbn.checks import validated
 from pgbn.errors import NetworkError
+from pgbn.network.evidence import counts_name
 from pgbn.network.network import Network
-from pgbn.network.reads import counts_name
 from pgbn.nodes import BetaOdds, Dirichlet, Gamma
 from pgbn.nodes.base import Latent
 from pgbn.nodes.expression import Expression

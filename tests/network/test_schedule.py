@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from pgbn import StaleReadError, zoo
-from pgbn.network.reads import Read
+from pgbn.network.evidence import Read
 from pgbn.network.schedule import Freshness, check_order
 from tests.helpers.models import algorithm1, interleaved, pgbn, zoo_models
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import pgbn
-from pgbn.network.reads import Read
+from pgbn.network.evidence import Read
 from pgbn.network.steps import Step, steps_of
 from pgbn.network.wiring import Wiring
 from tests.helpers.models import pgbn as belief_network

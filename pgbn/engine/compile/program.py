@@ -35,8 +35,8 @@ from pgbn.engine.compile.products import (
 from pgbn.engine.data.cells import Cells
 from pgbn.errors import DataError, NetworkError
 from pgbn.network.connections import Source
+from pgbn.network.evidence import Read
 from pgbn.network.network import Network
-from pgbn.network.reads import Read
 from pgbn.network.sumproduct import (
     ConstantArray,
     LookedUp,

@@ -20,7 +20,7 @@ from pgbn.engine.first_layer.samplers import FirstLayer
 from pgbn.engine.plan import Counts, Draw, Run, find_step
 from pgbn.engine.run.generate import to_axes
 from pgbn.engine.steps.gamma_layers import LayerTables
-from pgbn.network.reads import CountsRead
+from pgbn.network.evidence import CountsRead
 from pgbn.network.schedule import Freshness
 from pgbn.network.steps import Step
 from pgbn.network.terms import PREVIOUS
