@@ -137,6 +137,13 @@ def test_the_search_finds_what_is_wrong() -> None:
                                         "pgbn/nodes/none.py", "pgbn/none.py"]  # fmt: skip
 
 
+def test_the_table_of_the_zoo_has_every_model() -> None:
+    """Each call of the table is one of the zoo, and no model is missing."""
+    rows = re.findall(r"^\| (`[a-z_].*?) \|", (DOCS / "zoo.md").read_text("utf-8"), re.MULTILINE)
+    called = {name for row in rows for name in re.findall(r"`([a-z_]+)\(", row)}
+    assert called == {*pgbn.zoo.__all__} - {"phrase_windows"}
+
+
 @pytest.mark.parametrize(
     "rule", [pgbn.extend.evidence_rule, pgbn.extend.draw_rule, pgbn.extend.link_rule]
 )
