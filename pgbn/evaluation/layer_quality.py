@@ -33,7 +33,7 @@ from pgbn.checks import check_choice, check_integer, listed
 from pgbn.engine.data.reading import read_array
 from pgbn.errors import DataError
 from pgbn.evaluation.topic_words import leading_words, topic_name, topic_weights, topics
-from pgbn.training.averages import BEFORE_MERGING
+from pgbn.training.kept_draws import BEFORE_MERGING
 from pgbn.training.merging import merge_topics, read_groups
 from pgbn.training.trained import TrainedNetwork, check_layer, trained_network
 from pgbn.training.training_result import LayerwiseTraining

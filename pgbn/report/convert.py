@@ -45,7 +45,7 @@ from pgbn.nodes.base import Latent
 from pgbn.report.data import Matrix, ReportData, Series, Simplex, proportions
 from pgbn.report.text import several
 from pgbn.storage.terms import TOKEN
-from pgbn.training.averages import BEFORE_MERGING
+from pgbn.training.kept_draws import BEFORE_MERGING
 from pgbn.training.trained import TrainedNetwork, observed_node, trained_network, unwrapped
 from pgbn.versions import __version__
 from pgbn.zoo import layers

@@ -60,9 +60,9 @@ from pgbn.storage.folders import (
 from pgbn.storage.runner import Runner, Timing
 from pgbn.storage.stopping import stop_gently
 from pgbn.storage.writing import as_json
-from pgbn.training.averages import Means, Trace
 from pgbn.training.family import Build
 from pgbn.training.growing import Progress
+from pgbn.training.kept_draws import Means, Trace
 from pgbn.training.layerwise import names_of_terms, train_settings
 from pgbn.training.settings import Settings, check_known
 from pgbn.training.start_from import find_start, read_training

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from pgbn.checks import is_integral, listed
 from pgbn.errors import DataError
 from pgbn.network.network import Network
-from pgbn.training.averages import BEFORE_MERGING
+from pgbn.training.kept_draws import BEFORE_MERGING
 from pgbn.training.surgery import State
 from pgbn.training.trained import TrainedNetwork, check_layer, trained_network
 from pgbn.zoo import layers

@@ -27,9 +27,8 @@ from pgbn.storage.archive import Files, register_unloadable
 from pgbn.storage.corpus import Corpus
 from pgbn.storage.runner import Runner, Timing
 from pgbn.storage.stopping import stop_gently
-from pgbn.training.averages import Means, Trace
 from pgbn.training.growing import kept_nodes, trained_at
-from pgbn.training.kept_draws import is_kept
+from pgbn.training.kept_draws import Means, Trace, is_kept
 from pgbn.training.minibatch.learner import Learner, Local, Pace
 from pgbn.training.numbering import numbered_by_weight
 from pgbn.training.settings import Settings, budgets
