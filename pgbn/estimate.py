@@ -24,6 +24,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from inspect import signature
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -48,7 +49,7 @@ from pgbn.network.network import Network
 from pgbn.network.steps import Step
 from pgbn.network.terms import ALWAYS, Term
 from pgbn.nodes.base import Latent, Node, Observed
-from pgbn.nodes.rules import find_link
+from pgbn.nodes.rules import QUADRATIC, find_link
 from pgbn.reference import Reference
 from pgbn.reference_arrays import WHOLE, Array, Named, R
 from pgbn.samplers.executor import Executor, executor_of
@@ -302,19 +303,91 @@ class Expectations(Reference):
                 named = counts[:, own].reshape(like.shape), (R, dim, *each.term.contracted)
                 self._receive(node, factor.name, self.sum(factor.dims, named))
 
+    # ---- slots and exposures, with axes of size 1 where they are the same -------------------
+
+    def slot(self, node: Node, slot: str) -> Array:
+        rule, polynomial = (
+            self.wiring.rules.get((node.name, slot)),
+            self.wiring.polynomials[node.name, slot],
+        )
+        is_whole = not self._is_plain(node) or (isinstance(node, Latent) and node.finite)
+        if is_whole or polynomial.along is not None or (rule is not None and rule.is_quadratic):
+            return super().slot(node, slot)
+        total = np.zeros((1,) * (1 + len(node.axes)))
+        for term in polynomial.terms:
+            arrays = self.factors(node, slot, term)
+            present = {dim for _, own in arrays for dim in own}
+            out = tuple(dim for dim in node.slot_axes(slot) if dim in present)
+            found = self.sum(out, *arrays, over=term.contracted)
+            shape = (self.sizes[dim] if dim in out else 1 for dim in node.axes)
+            total = total + found.reshape(len(found), *shape)
+        return total
+
     def evidence(self, node: Node, slot: str, part: str, **given: Array) -> Array:
-        if node.name in self.sparse and part == "exposure":
-            return np.asarray(self._constant_exposures(node)[slot])
-        return super().evidence(node, slot, part, **given)
+        rule = self.wiring.rules[node.name, slot]
+        special = rule.drawn is not None or rule.is_quadratic
+        if part != "exposure" or special or not self._is_plain(node):
+            return super().evidence(node, slot, part, **given)
+        found: Any = rule.exposure
+        if isinstance(found, str):
+            found = self.quantity(node, found)
+        elif callable(found):
+            wide = np.asarray(self.ask(found, node, **given))
+            found = wide.reshape(len(wide), *wide.shape[wide.ndim - len(node.axes) :])
+        return np.asarray(found, np.float64)
+
+    def _is_plain(self, node: Node) -> bool:
+        """Whether a node is drawn all at once, by a rule that takes axes of size 1."""
+        drawn = self.wiring.draws.get(node.name)
+        if drawn is not None and (drawn.kind == QUADRATIC or drawn.kernel):
+            return False
+        in_parts = any(node.name in step.sequential.members for step in self.network.schedule
+                       if step.sequential is not None)  # fmt: skip
+        return node.name not in self.missing and not in_parts and len(self.parts(node)) == 1
+
+    def exposure(self, name: str) -> Array:
+        node = self.nodes[name]
+        if not self._is_plain(node):
+            return super().exposure(name)
+        total = np.zeros((1,) * (1 + len(node.axes)))
+        for source in self.wiring.sources[name]:
+            total = total + self.through(
+                source, self.evidence(source.child, source.slot, "exposure")
+            )
+        return total
 
     def through(self, source: Source, sent: Array) -> Array:
-        if sent.ndim:
-            return super().through(source, sent)
-        child, term, factor = source.child, source.term, source.factor
-        others = self.factors(child, source.slot, term, but=factor)
-        over = [dim for dim in child.axes if dim not in factor.dims]
-        seen = self.sum(factor.dims, (sent, ()), *others, over=(*term.contracted, *over))
-        return self.exposed(factor, seen)
+        """Only dims along which something varies are evaluated."""
+        child, factor = source.child, source.factor
+        along = self.wiring.polynomials[child.name, source.slot].along
+        if factor.lookups or factor.previous or along is not None:
+            full = np.broadcast_to(sent, (1, *(self.sizes[dim] for dim in child.axes)))
+            return super().through(source, full)
+        dims = tuple(dim for dim, size in zip(child.axes, sent.shape[1:], strict=False) if size > 1)
+        arrays: list[Named] = [(sent.reshape([self.sizes[dim] for dim in dims]), dims)]
+        others, ones = self._others(source, dims)
+        arrays += others
+        present = {dim for _, own in arrays for dim in own}
+        out = tuple(dim for dim in factor.dims if dim in present)
+        summed = {*source.term.contracted, *child.axes} - {*factor.dims}
+        same = prod(self.sizes[dim] for dim in summed - present - ones)
+        found = self.sum(out, *arrays) * same
+        return found.reshape(len(found), *(self.sizes[d] if d in out else 1 for d in factor.dims))
+
+    def _others(self, source: Source, varying: tuple[str, ...]) -> tuple[list[Named], set[str]]:
+        """The other factors of a term, without proportions that are summed alone, which are 1; and
+        the dims over which these were summed."""
+        term, factor = source.term, source.factor
+        others = [each for each in term.factors if each is not factor]
+        arrays: list[Named] = [(np.asarray(term.coefficient), ())]
+        ones: set[str] = set()
+        for each in others:
+            rest = {dim for other in others if other is not each for dim in other.dims}
+            if each.simplex and not {*each.simplex} & {*rest, *varying, *factor.dims}:
+                ones |= {*each.simplex}
+            else:
+                arrays.append(self.read(each, source.child))
+        return arrays, ones
 
 
 class Variational(Expectations):

@@ -139,7 +139,7 @@ def check_settings(estimator: Any) -> None:
         raise DataError("eta=None: give a positive number, or one for each layer")
     check_flag("warm_start", estimator.warm_start)
     check_flag("merge_duplicates", estimator.merge_duplicates)
-    _one_of("learning", estimator.learning, "gibbs", "minibatch")
+    _one_of("learning", estimator.learning, "gibbs", "estimate", "minibatch")
     check_integer("batch_size", estimator.batch_size, 1)
     depth = read_depth(estimator)
     layer = estimator.layer
@@ -170,10 +170,9 @@ def read_layer(estimator: Any) -> int | None:
     return int(layer)
 
 
-def _one_of(name: str, value: Any, first: str, second: str) -> str:
-    if not isinstance(value, str) or value not in (first, second):
-        raise DataError(f"{name}={value!r:.60} must be {first!r} or {second!r}")
-    return value
+def _one_of(argument: str, value: Any, *choices: str) -> None:
+    if not isinstance(value, str) or value not in choices:
+        raise DataError(f"{argument}={value!r} must be one of {', '.join(map(repr, choices))}")
 
 
 # What to do about an error of scikit-learn that has these words.

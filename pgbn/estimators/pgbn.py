@@ -41,6 +41,7 @@ from pgbn.evaluation.topic_words import groups_for, keyword_labels, topic_terms
 from pgbn.samplers.executor import Executor
 from pgbn.storage.corpus import Corpus
 from pgbn.storage.stopping import stop_gently
+from pgbn.training.estimating import train_estimate
 from pgbn.training.growing import Progress
 from pgbn.training.layerwise import train_settings, trained_so_far
 from pgbn.training.merging import merge_topics
@@ -166,9 +167,11 @@ class PGBN(NetworkTransformer, TopicMethods, _Settings):
           leading terms, if ``max_width`` has a number for each layer, and train 50 sweeps more.
         - ``transform_burn_in``, ``transform_draws`` (100): sweeps for the topic weights of a
           document.
-        - ``learning`` ("gibbs"): or "minibatch", for `pgbn.train_minibatch` with ``burn_in`` +
-          ``sweeps`` steps on ``batch_size`` (512) documents each. All layers then have the widths
-          of ``max_width``.
+        - ``learning`` ("gibbs"): or "estimate", for a point estimate of all layers at once, by at
+          most ``sweeps`` sweeps of expectations; another `fit` with ``learning="gibbs"`` and
+          ``warm_start`` continues from it. Or "minibatch", for `pgbn.train_minibatch` with
+          ``burn_in`` + ``sweeps`` steps on ``batch_size`` (512) documents each; all layers then
+          have the widths of ``max_width``.
         - ``executor`` (None): where `fit` works on rows, such as `pgbn.Disk`, in place of
           ``n_jobs``.
 
@@ -275,6 +278,10 @@ class PGBN(NetworkTransformer, TopicMethods, _Settings):
             again = bool(self.warm_start) and hasattr(self, "training_")
             X = validate_documents(self, X, reset=not again)
             settings, networks, full = begin_fit(self, X, again)
+            if self.learning == "estimate" and not again:
+                self._keep(train_estimate(X, settings, _widths(settings), settings.sweeps[-1],
+                                          read_executor(self).workers))  # fmt: skip
+                return self
             training = self._train(X, settings, networks)
             if self.merge_duplicates and not isinstance(settings.max_width, int):
                 training = without_duplicates(

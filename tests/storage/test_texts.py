@@ -48,7 +48,7 @@ BAD = [
     ("a.txt", MANY + b"caf\xc3", "not utf-8 at byte 180003; .*latin-1"),
     ("a.txt", "one\n".encode("utf-16"), "it begins like utf-16; give the encoding"),
     ("a.txt", "one\n".encode("utf-32"), "it begins like utf-32; give the encoding"),
-    ("a.txt", gzip.compress(b"one\n"), r"packed by gzip; let its name end in \.gz"),
+    ("a.txt", gzip.compress(b"one\n", mtime=0), r"packed by gzip; let its name end in \.gz"),
     ("a.jsonl.gz", b"not gzip", r"a\.jsonl\.gz: cannot be read"),
     ("a.jsonl", b'{"txt": "a b", "id": 1}', r"no text 'text'.*mean 'txt'.*--text-column"),
     ("a.jsonl", b'{"text": "a b"}\n{oops', "line 2 is not JSON"),
