@@ -15,6 +15,8 @@ import pytest
 import pgbn
 from tests.helpers.repository import ROOT
 
+RECIPE = ROOT / ".github" / "conda" / "meta.yaml"
+
 
 def shown() -> dict[str, str]:
     """The lines of a report, by their first column of 14 characters."""
@@ -78,16 +80,24 @@ def test_extras_are_not_imported_for_a_report() -> None:
 
 
 def test_one_version_everywhere() -> None:
-    """The package, its metadata, the citation and the newest entry of the changes agree."""
+    """The package, its metadata, the citation, the recipe and the newest changes agree."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
     changes = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
     found = {
         "pyproject.toml": project["version"],
         "CITATION.cff": re.findall(r"^version: (\S+)$", citation, re.MULTILINE)[0],
+        "meta.yaml": re.findall(r'set version = "(.+)"', RECIPE.read_text("utf-8"))[0],
         "CHANGELOG.md": re.findall(r"^## (\S+)", changes, re.MULTILINE)[0],
     }
     assert found == dict.fromkeys(found, pgbn.__version__)
+
+
+def test_the_conda_recipe_needs_what_the_package_needs() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    run = RECIPE.read_text("utf-8").split("  run:\n")[1].split("\n\n")[0]
+    needed = [line.strip(" -").replace(" ", "") for line in run.splitlines()]
+    assert needed == [f"python{project['requires-python']}", *project["dependencies"]]
 
 
 def test_the_oldest_versions_are_those_that_are_tried() -> None:
