@@ -14,7 +14,7 @@ import pytest
 import pgbn
 from pgbn.explain import formulas as signs
 from tests.helpers.browser import needs_browser, start_browser
-from tests.helpers.repository import DOCS
+from tests.helpers.repository import DOCS, doc_pages
 
 COURSE = DOCS / "course"
 LECTURES = sorted(COURSE.glob("lecture*.md"))
@@ -29,10 +29,13 @@ def test_there_are_seven_lectures_in_the_index():
     assert all(f"{{doc}}`{lecture.stem}`" in index for lecture in LECTURES)
 
 
-@pytest.mark.parametrize("lecture", LECTURES, ids=lambda path: path.stem)
-def test_a_lecture_converts_to_a_notebook(lecture):
+NOTEBOOKS = [page for page in doc_pages() if "file_format: mystnb" in page.read_text("utf-8")]
+
+
+@pytest.mark.parametrize("page", NOTEBOOKS, ids=lambda path: path.stem)
+def test_a_page_converts_to_a_notebook(page):
     """The header is that of a notebook, whose schema asks for the name of a kernel to show."""
-    header = lecture.read_text("utf-8").split("---\n")[1]
+    header = page.read_text("utf-8").split("---\n")[1]
     kernel = dict(re.findall(r"^  (\w+): (.+)$", header, re.MULTILINE))
     book = nbformat.v4.new_notebook(metadata={"kernelspec": kernel})
     nbformat.validate(book)
