@@ -44,6 +44,15 @@ def two_modalities() -> Network:
     )
 
 
+def two_kinds() -> Network:
+    """A probability that is received by a gamma as odds, and by a Poisson as a rate."""
+    shared = odds()
+    return Network(
+        Poisson("x", gamma("t", 1, shared, dims="doc"), dims="doc"),
+        Poisson("y", shared, dims="doc"),
+    )
+
+
 def sized(sizes: Any) -> Network:
     return Network(Poisson("x", theta() @ gamma("w", dims="topic"), dims="doc"), sizes=sizes)
 
