@@ -24,11 +24,11 @@ _NAMES_OF = {
         "DataError MissingRuleError NetworkError PgbnError PgbnWarning StaleReadError StorageError"
     ),
     "pgbn.estimators": "PFA PGBN NetworkTransformer",
-    "pgbn.evaluation": "HeldOut split_tokens",
+    "pgbn.evaluation": "HeldOut",
     "pgbn.network.network": "Network",
     "pgbn.nodes": (
         "Bernoulli BernoulliPoisson Beta BetaOdds Categorical Categories Constant Dirichlet "
-        "Gamma HiddenPoisson LogitBernoulli LogNormal Mix Multinomial Normal ObservedNormal "
+        "Gamma HiddenPoisson LogitBernoulli LogNormal Multinomial Normal ObservedNormal "
         "Pairs Poisson PoissonGamma RandomisedGamma Rename Self Shift distinct same"
     ),
     "pgbn.nodes.rules": "rules",
@@ -71,15 +71,16 @@ _INSTEAD = {
     name: present.replace("*", name)
     for present, names in {
         "pgbn.extend.*": (
-            "Draw Edge Evidence Executor FirstLayer Index Latent Link Node Observed Product Slot "
-            "SlotCounts Stream Sum WorkerPool check_positive check_probability counts_are_data "
-            "draw_rule evidence_rule kernel_rule link_rule register_codec register_kernel "
-            "register_link register_sampler share_out vectorised"
+            "Draw Edge Evidence Executor FirstLayer Index Latent Link Mix Node Observed Product "
+            "Slot SlotCounts Stream Sum WorkerPool check_positive check_probability "
+            "counts_are_data draw_rule evidence_rule kernel_rule link_rule register_codec "
+            "register_kernel register_link register_sampler share_out vectorised"
         ),
         "pgbn.Corpus": "corpus",
         "pgbn.Corpus.read": "read_corpus",
         "pgbn.Corpus.from_texts": "count_terms",
         "pgbn.datasets.load_docstrings": "docstrings",
+        "pgbn.evaluation.*": "split_tokens",
         "pgbn.testing.*": "check_conjugacy check_edge geweke mutants sbc",
         "pgbn.diagnostics.split_rhat": "rhat split_rhat",
         "pgbn.diagnostics.bulk_ess": "bulk_ess ess",

@@ -23,7 +23,6 @@ from pgbn.estimators import PFA as PFA
 from pgbn.estimators import PGBN as PGBN
 from pgbn.estimators import NetworkTransformer as NetworkTransformer
 from pgbn.evaluation import HeldOut as HeldOut
-from pgbn.evaluation import split_tokens as split_tokens
 from pgbn.network.network import Network as Network
 from pgbn.nodes import Bernoulli as Bernoulli
 from pgbn.nodes import BernoulliPoisson as BernoulliPoisson
@@ -37,7 +36,6 @@ from pgbn.nodes import Gamma as Gamma
 from pgbn.nodes import HiddenPoisson as HiddenPoisson
 from pgbn.nodes import LogitBernoulli as LogitBernoulli
 from pgbn.nodes import LogNormal as LogNormal
-from pgbn.nodes import Mix as Mix
 from pgbn.nodes import Multinomial as Multinomial
 from pgbn.nodes import Normal as Normal
 from pgbn.nodes import ObservedNormal as ObservedNormal
@@ -90,7 +88,6 @@ __all__ = [
     "LogitBernoulli",
     "MinibatchEvent",
     "MissingRuleError",
-    "Mix",
     "Multinomial",
     "Network",
     "NetworkError",
@@ -125,7 +122,6 @@ __all__ = [
     "same",
     "save",
     "show_versions",
-    "split_tokens",
     "testing",
     "train_layerwise",
     "train_minibatch",

@@ -61,7 +61,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     else:
         X = load_newsgroups(options.data, 2000, options.quick)["train"]
     for seed in options.seeds:
-        train, held_out = pgbn.split_tokens(X, 0.3, seed)
+        train, held_out = pgbn.evaluation.split_tokens(X, 0.3, seed)
         held = pgbn.HeldOut(held_out, threads=options.threads)
         samples = Samples(held)
         # Saved beside the network, because nothing else of the samples is kept.

@@ -32,7 +32,7 @@ class Moving(extend.Edge):
     size: int  # of the dim: an edge is expanded before data tell it
     weights: tuple[float, ...]
 
-    def expand(self) -> pgbn.Mix:
+    def expand(self) -> pgbn.extend.Mix:
         # A known linear operation is a constant. Sparse, it costs as much as it has entries.
         shifts = range(len(self.weights))
         band = diags(list(self.weights), [-s for s in shifts], shape=(self.size, self.size))

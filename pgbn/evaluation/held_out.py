@@ -124,7 +124,7 @@ class HeldOut:
     --------
     >>> import numpy as np
     >>> import pgbn
-    >>> seen, held_out = pgbn.split_tokens(np.array([[6, 4, 0], [0, 2, 8]]), 0.8)
+    >>> seen, held_out = pgbn.evaluation.split_tokens(np.array([[6, 4, 0], [0, 2, 8]]), 0.8)
     >>> chain = pgbn.zoo.pfa(2).chain({"x": seen})
     >>> score = pgbn.HeldOut(held_out)
     >>> for _ in range(3):
@@ -638,7 +638,7 @@ def split_tokens(X: Any, fraction: float, seed: int = 0) -> tuple[sp.csr_array, 
     --------
     >>> import numpy as np
     >>> import pgbn
-    >>> seen, held_out = pgbn.split_tokens(np.array([[6, 4], [3, 7]]), 0.8)
+    >>> seen, held_out = pgbn.evaluation.split_tokens(np.array([[6, 4], [3, 7]]), 0.8)
     >>> seen.sum(axis=1), held_out.sum(axis=1)
     (array([8, 8]), array([2, 2]))
     """

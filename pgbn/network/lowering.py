@@ -421,7 +421,7 @@ def _check_inner(walk: Walk, parts: tuple[Term, ...]) -> None:
             first, *rest = [factor.name for part in parts for factor in part.factors]
             raise walk.error(
                 f"dim {dim!r} is summed inside and used outside; to sum once over all of them "
-                f"write {first} @ ({' * '.join(rest)}) or pgbn.Mix(factors=({first}, "
+                f"write {first} @ ({' * '.join(rest)}) or pgbn.extend.Mix(factors=({first}, "
                 f"{', '.join(rest)})), else rename one"
             )
 

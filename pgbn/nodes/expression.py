@@ -490,7 +490,7 @@ class Mix(Expression):
     >>> theta = pgbn.Gamma("theta", 1.0, 1.0, dims=("doc", "topic"))
     >>> phi = pgbn.Dirichlet("phi", 0.1, over="term", dims="topic")
     >>> weight = pgbn.Gamma("weight", 1.0, 1.0, dims="topic")
-    >>> rate = pgbn.Mix(factors=(phi, weight, theta), over="topic")
+    >>> rate = pgbn.extend.Mix(factors=(phi, weight, theta), over="topic")
     >>> x = pgbn.Poisson("x", rate, dims=("doc", "term"))
     """
 

@@ -27,7 +27,7 @@ FILE = Path(__file__).with_name("rejected.txt")
 # ---- coordinates, labels and categories ----------------------------------------------------------
 
 MODES = tuple(pg.Gamma(f"theta{m}", 1.5, 1.0, dims=(m, "k")) for m in "abcd")
-TENSOR = pg.Network(pg.Poisson("y", pg.Mix(factors=MODES), dims=tuple("abcd")),
+TENSOR = pg.Network(pg.Poisson("y", pg.extend.Mix(factors=MODES), dims=tuple("abcd")),
                     sizes={"a": 2, "b": 3, "c": 2, "d": 2, "k": 2})  # fmt: skip
 COO = {"a": np.array([0, 1]), "b": np.array([2, 0]), "c": np.array([1, 1]), "d": np.array([0, 1]),
        "values": np.array([2, 1])}  # fmt: skip

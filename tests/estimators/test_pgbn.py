@@ -94,7 +94,7 @@ def test_perplexity_and_score(model):
     value = model.perplexity(X)
     assert 1.0 < value < 24.0
     assert model.score(X) == -np.log(value)
-    seen, held = pgbn.split_tokens(X, 0.5, seed=3)
+    seen, held = pgbn.evaluation.split_tokens(X, 0.5, seed=3)
     assert model.perplexity(seen, held) == pytest.approx(value, rel=0.1)
     with pytest.raises(DataError, match="train has 7 features"):
         model.perplexity(seen, held, train=X[:, :7])

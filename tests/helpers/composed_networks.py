@@ -12,11 +12,11 @@ from pgbn import (
     Constant,
     Dirichlet,
     Gamma,
-    Mix,
     Network,
     Poisson,
     PoissonGamma,
 )
+from pgbn.extend import Mix
 from pgbn.nodes.expression import Expression
 
 __all__ = ["COMPOSED"]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from functools import cache
 
-from pgbn import Categories, Gamma, Mix, Network, Poisson, distinct, zoo
+from pgbn import Categories, Gamma, Network, Poisson, distinct, zoo
+from pgbn.extend import Mix
 from tests.helpers.models import MILD
 
 __all__ = ["degrees", "directed", "edges", "graphs", "triples", "two_vertices"]

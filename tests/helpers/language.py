@@ -247,7 +247,7 @@ def _of_shape(shape: Any, **sizes: int) -> pg.Network:
     return pg.Network(x, sizes={"topic": 2, **sizes})
 
 
-def _mix(name: str) -> pg.Mix:
+def _mix(name: str) -> pg.extend.Mix:
     """Φθ of a layer above."""
     theta = pg.Gamma(f"theta_{name}", 1.5, 1.0, dims=("doc", name))
     return pg.Dirichlet(f"phi_{name}", 0.5, over="topic", dims=name) @ theta

@@ -332,13 +332,15 @@ def mix(draft: Draft, dims: Dims, depth: int) -> Any:
     scores = draft.positive((*rest, k), depth - 1)
     extra = draft.some(rest, 0.15)
     if len(dims) > 1 and draft.chance(0.15):
-        return pg.Mix(factors=(wide(draft, dims[:2], k), root(draft, (*dims[2:], k))), over=k)
+        return pg.extend.Mix(
+            factors=(wide(draft, dims[:2], k), root(draft, (*dims[2:], k))), over=k
+        )
     topics = (
         dirichlet(draft, over, (*extra, k), depth - 2)
         if draft.chance(0.75)
         else gamma(draft, (*extra, k, over), depth - 2)
     )
-    return pg.Mix(factors=(topics, scores), over=k)
+    return pg.extend.Mix(factors=(topics, scores), over=k)
 
 
 def chosen(draft: Draft, dims: Dims, depth: int) -> Any:
@@ -461,7 +463,7 @@ def tensor(draft: Draft, name: str) -> Any:
     dims = tuple(draft.dim(kind) for kind in (draft.pick(("doc", "time")), "tag", "vertex"))
     k = draft.dim("k", 2)
     factors = tuple(gamma(draft, (dim, k), draft.pick((0, 1))) for dim in dims)
-    return link(draft, name, pg.Mix(factors=factors, over=k), dims)
+    return link(draft, name, pg.extend.Mix(factors=factors, over=k), dims)
 
 
 def graph(draft: Draft, name: str) -> Any:
@@ -486,7 +488,7 @@ def graph(draft: Draft, name: str) -> Any:
     rate: Any = factors[0]
     for factor in factors[1:]:
         rate = rate * factor
-    rate = pg.Mix(factors=(rate,), over=parts[0]) if parts else rate
+    rate = pg.extend.Mix(factors=(rate,), over=parts[0]) if parts else rate
     if dims == ("i", "j"):
         rate = pg.distinct(rate, "i", "j", ordered=draft.chance(0.5))
     return link(draft, name, rate, dims)

@@ -36,7 +36,7 @@ def author_sizes(sparse: bool = True) -> pg.Network:
     theta = pg.Gamma("theta", 1.5, 2.0, dims=("author", "topic"))
     phi = pg.Gamma("phi", 1.5, 2.0, dims=("topic", "term"))
     noise = pg.Gamma("noise", 2.0, 4.0, dims="term")
-    rate = pg.Mix(factors=(w, theta * size, phi), over=("author", "topic")) + noise
+    rate = pg.extend.Mix(factors=(w, theta * size, phi), over=("author", "topic")) + noise
     return pg.Network(pg.Poisson("x", rate=rate, dims=("doc", "term")),
                       sizes={"topic": 2, "term": 3})  # fmt: skip
 

@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import pgbn
-from pgbn import Constant, Dirichlet, Gamma, Mix, Network, Poisson, Self, Shift, zoo
+from pgbn import Constant, Dirichlet, Gamma, Network, Poisson, Self, Shift, zoo
 from pgbn.errors import DataError, NetworkError
-from pgbn.extend import Product, Sum
+from pgbn.extend import Mix, Product, Sum
 from tests.helpers.hostile import HUGE, ODD, attempt, campaign, odd, odd_or_huge, words
 
 DATA = np.random.default_rng(0).poisson(1.0, (4, 3))

@@ -39,7 +39,9 @@ def test_rows_of_a_recursion_depend_on_each_other() -> None:
 
 def test_a_sum_over_the_plate_couples_its_rows() -> None:
     a = Gamma("a", 1, 1, dims="doc")
-    total = Gamma("total", pgbn.Mix(factors=(a, Gamma("w", 1, 1, dims="doc")), over=("doc",)), 1)
+    total = Gamma(
+        "total", pgbn.extend.Mix(factors=(a, Gamma("w", 1, 1, dims="doc")), over=("doc",)), 1
+    )
     network = Network(Poisson("x", total * Gamma("b", 1, 1, dims="doc"), dims="doc"))
     assert not local(network, "doc") & {"a", "w"}
     assert "b" in local(network, "doc")
@@ -58,7 +60,7 @@ def test_what_a_sampler_integrates_out_is_looked_through() -> None:
     """With theta integrated out, a row of counts depends on all rows that its shape is made of."""
     mean = pgbn.Constant(value=np.full((3, 3), 1 / 3), dims=("other", "doc"))
     w = Gamma("w", 1, 1, dims=("doc", "topic"))
-    shape = pgbn.Mix(factors=(w.rename(doc="other"), mean), over=("other",))
+    shape = pgbn.extend.Mix(factors=(w.rename(doc="other"), mean), over=("other",))
     theta = Gamma("theta", shape, 1, dims=("doc", "topic"))
     phi = pgbn.Dirichlet("phi", 0.1, over="term", dims="topic")
     network = Network(Poisson("x", phi @ theta, dims=("doc", "term")), sizes={"topic": 2})

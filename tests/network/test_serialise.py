@@ -13,7 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pgbn import Constant, Gamma, Mix, Network, NetworkError, PgbnError, Poisson, zoo
+from pgbn import Constant, Gamma, Network, NetworkError, PgbnError, Poisson, zoo
+from pgbn.extend import Mix
 from tests.evidence.networks import networks
 from tests.helpers.hostile import campaign, words
 

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 import pgbn
-from pgbn import Constant, Dirichlet, Mix, Multinomial, Poisson, Self, Shift
+from pgbn import Constant, Dirichlet, Multinomial, Poisson, Self, Shift
+from pgbn.extend import Mix
 from pgbn.network.lowering import lower
 from pgbn.network.terms import ALWAYS, FIRST, LATER
 from pgbn.nodes.expression import Expression

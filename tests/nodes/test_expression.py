@@ -14,7 +14,6 @@ from pgbn import (
     Constant,
     Dirichlet,
     Gamma,
-    Mix,
     Network,
     Poisson,
     Self,
@@ -23,7 +22,7 @@ from pgbn import (
     same,
 )
 from pgbn.engine.compile.program import Program
-from pgbn.extend import Latent, Product, Sum
+from pgbn.extend import Latent, Mix, Product, Sum
 from pgbn.nodes.base import node_types
 from pgbn.nodes.expression import Expression
 

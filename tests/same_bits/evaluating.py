@@ -36,7 +36,7 @@ def _add_generated() -> None:
 
 
 def _held_out(threads: int) -> object:
-    seen, rest = pg.split_tokens(documents(), 0.8, seed=4)
+    seen, rest = pg.evaluation.split_tokens(documents(), 0.8, seed=4)
     out = pg.HeldOut(rest, threads=threads)
     chain = pg.zoo.pgbn([10, 5]).chain({"x": seen}, seed=1, threads=threads)
     path = []

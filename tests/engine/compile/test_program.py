@@ -83,7 +83,7 @@ def test_values_and_dims() -> None:
     draws = sample({
         "theta": THETA, "phi": PHI, "base": BASE,
         "rate": PHI @ THETA + BASE,
-        "total": pg.Mix(factors=(THETA,), over="topic"),
+        "total": pg.extend.Mix(factors=(THETA,), over="topic"),
         "twice": 2.0 * BASE,
     })  # fmt: skip
     rate = np.einsum("cdjk,cdkv->cdjv", draws["theta"], draws["phi"]) + draws["base"][:, :, None]

@@ -11,7 +11,8 @@ import pytest
 import scipy.sparse as sp
 
 import pgbn
-from pgbn import Gamma, Mix, Network, Poisson
+from pgbn import Gamma, Network, Poisson
+from pgbn.extend import Mix
 
 MODES = ("a", "b", "c", "d")
 SIZES = {"a": 2, "b": 3, "c": 2, "d": 2, "k": 2}

@@ -20,7 +20,7 @@ def test_all_steps_of_new_rows_are_local(case: str) -> None:
 def test_a_sum_over_the_rows_couples_them() -> None:
     weight = pgbn.Gamma("weight", 1.0, 1.0, dims=("doc", "topic"))
     phi = pgbn.Dirichlet("phi", 0.5, over="term", dims="topic")
-    mixed = pgbn.Mix(factors=(weight, phi), over=("doc", "topic"))
+    mixed = pgbn.extend.Mix(factors=(weight, phi), over=("doc", "topic"))
     network = pgbn.Network(pgbn.Poisson("x", mixed, dims="term"), sizes={"topic": 2})
     with pytest.raises(NetworkError, match="in the rate of x, 'doc' is summed over"):
         check_independent(network, "doc")
