@@ -313,7 +313,7 @@ def main():
     parser.add_argument("--burn-in", type=int, default=50)
     parser.add_argument("--repeats", type=int, default=7)
     parser.add_argument("--threads", type=int, nargs="*", default=[1])
-    parser.add_argument("--full", action="store_true", help="every row of docs/performance.md")
+    parser.add_argument("--full", action="store_true", help="every row of the page of times")
     parser.add_argument("--json", help="write the results to this file")
     arguments = parser.parse_args()
     burn_in, repeats = arguments.burn_in, arguments.repeats

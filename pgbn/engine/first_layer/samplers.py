@@ -264,7 +264,7 @@ class FirstLayer(ABC):
         cls, counts: NDArray[np.integer], documents: int, vocabulary: int, topics: int
     ) -> float:
         """The cost of a sweep on one core, within a factor of two; ``counts`` are those of the
-        non-zero cells. Fitted to times that were measured (docs/performance.md)."""
+        non-zero cells. Fitted to times that were measured (docs/evidence/performance.md)."""
         return inf
 
     def __call__(self, key: int) -> None:
