@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 from pgbn.checks import check_integer, check_seed
 from pgbn.errors import DataError
 from pgbn.samplers import Stream, vectorised
-from pgbn.samplers.contract import matrix_product
 from pgbn.samplers.elementary import exp_of, expm1_of, log_of
 from pgbn.samplers.random import stream_key, word_of
+from pgbn.samplers.row_kernels import matrix_product
 from pgbn.storage.read_limits import check_bytes
 from pgbn.training.trained import TrainedNetwork, trained_network
 from pgbn.zoo import layers

@@ -14,14 +14,6 @@ from typing import NamedTuple
 import numpy as np
 
 from pgbn.samplers.compiled import keep, njit, uncounted
-from pgbn.samplers.contract import (
-    BLOCK,
-    NEGLIGIBLE,
-    contract_rows,
-    contraction,
-    load_matrix,
-    sum_rows,
-)
 from pgbn.samplers.lanes import (
     ROOM,
     filled,
@@ -32,6 +24,14 @@ from pgbn.samplers.lanes import (
     weigh,
 )
 from pgbn.samplers.random import new_rng, restart
+from pgbn.samplers.row_kernels import (
+    BLOCK,
+    NEGLIGIBLE,
+    contract_rows,
+    contraction,
+    load_matrix,
+    sum_rows,
+)
 from pgbn.samplers.variates.crt import draw_crt
 from pgbn.samplers.variates.gamma import HUGE, TINY, fill_rows, workspace
 from pgbn.samplers.variates.multinomial import draw_multinomial

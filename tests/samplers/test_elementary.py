@@ -1,4 +1,4 @@
-"""Our logarithms and exponentials against thirty digits, at the edges, and bit for bit; products."""
+"""Our logarithms and exponentials against thirty digits, at the edges, and bit for bit."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from pgbn.samplers import elementary
-from pgbn.samplers.contract import matrix_product
 from pgbn.samplers.elementary import (
     exp_of,
     expm1_of,
@@ -84,15 +83,3 @@ def test_logarithms_of_quotients_do_not_overflow() -> None:
     np.testing.assert_allclose(log1p_ratio(x, y), expected, rtol=1e-15)
     np.testing.assert_allclose(list(map(elementary.log1p_quotient, x, y)), expected, rtol=1e-15)
     assert log1p_ratio(3.0, 2.0) == elementary.log1p_quotient(3.0, 2.0) == log1p_of(1.5)
-
-
-def test_products() -> None:
-    random = np.random.default_rng(0)
-    a, b = random.gamma(0.3, size=(5, 70)), random.gamma(0.3, size=(70, 130))
-    a[2] = 0.0
-    np.testing.assert_allclose(matrix_product(a, b), a @ b, rtol=1e-13)
-    np.testing.assert_array_equal(matrix_product(a[3:4], b), matrix_product(a, b)[3:4])
-    assert matrix_product(a[:0], b).shape == (0, 130)
-    np.testing.assert_array_equal(
-        matrix_product(np.asfortranarray(a), b.T.copy().T), matrix_product(a, b)
-    )

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from pgbn.samplers.contract import BLOCK
 from pgbn.samplers.gamma_layers import draw_layer, draw_top, share_tables
 from pgbn.samplers.lanes import LANES
+from pgbn.samplers.row_kernels import BLOCK
 from tests.helpers.means import close
 
 KEY = np.uint64(11)

@@ -5,7 +5,6 @@ import pytest
 from numba import njit
 from scipy import stats
 
-from pgbn.samplers.contract import sum_rows
 from pgbn.samplers.lanes import (
     ROOM,
     exp2,
@@ -73,17 +72,6 @@ def test_numbers_above_others_or_above_a_bound(size, kind):
     bound = np.full(16, 0.7, kind)
     found = _above(a, 3, bound, 0, 0, size, places, 0)
     np.testing.assert_array_equal(places[:found], np.flatnonzero(a[3:] > kind(0.7)))
-
-
-@pytest.mark.parametrize("columns", [1, 15, 16, 33])
-def test_rows_have_one_sum_wherever_it_is_computed(columns):
-    a = np.random.default_rng(columns).gamma(0.1, size=(50, columns))
-    out, again = np.empty(50), np.empty(50)
-    sum_rows(np.uint64(0), 0, 50, a, out)
-    np.testing.assert_allclose(out, a.sum(axis=1), rtol=1e-14)
-    for i in range(50):
-        sum_rows(np.uint64(0), 0, 1, a[i : i + 1].copy(), again[i : i + 1])
-    assert np.array_equal(out, again)
 
 
 def test_logarithms_are_exact_to_rounding():

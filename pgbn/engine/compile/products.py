@@ -34,11 +34,10 @@ from pgbn.network.sumproduct import (
 from pgbn.network.terms import Factor, Term
 from pgbn.network.wiring import Wiring
 from pgbn.nodes.base import Node
-from pgbn.samplers.contract import contract, sum_rows
 from pgbn.samplers.executor import SERIAL, Executor
 from pgbn.samplers.linear_regression import signed_rows
 from pgbn.samplers.random import ContentKeyed, ShardRows, Stream, stream_key
-from pgbn.samplers.row_kernels import PARALLEL
+from pgbn.samplers.row_kernels import PARALLEL, contract, sum_rows
 from pgbn.samplers.thinning import (
     Factors,
     SparseCounts,

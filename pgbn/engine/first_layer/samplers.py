@@ -31,7 +31,6 @@ from pgbn.errors import DataError
 from pgbn.network.terms import Term
 from pgbn.nodes.bernoulli_poisson import draws_ones
 from pgbn.nodes.rules import find_link
-from pgbn.samplers.contract import contract
 from pgbn.samplers.executor import Executor
 from pgbn.samplers.first_layer.collapsed import (
     Labelling,
@@ -72,6 +71,7 @@ from pgbn.samplers.first_layer.tokens import (
     word_order,
 )
 from pgbn.samplers.random import ContentKeyed, stream_key
+from pgbn.samplers.row_kernels import contract
 from pgbn.samplers.thinning import SparseCounts
 from pgbn.storage.read_limits import check_bytes
 

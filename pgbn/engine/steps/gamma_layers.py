@@ -20,11 +20,10 @@ from pgbn.nodes.gamma import Gamma, tables_of_gamma
 from pgbn.nodes.hidden_poisson import HiddenPoisson
 from pgbn.nodes.rules import is_own, is_own_rule
 from pgbn.samplers import vectorised
-from pgbn.samplers.contract import BLOCK
 from pgbn.samplers.executor import SERIAL
 from pgbn.samplers.gamma_layers import count_tables, draw_layer, draw_top, share_tables
 from pgbn.samplers.lanes import LANES
-from pgbn.samplers.row_kernels import PARALLEL
+from pgbn.samplers.row_kernels import BLOCK, PARALLEL
 
 if TYPE_CHECKING:
     from pgbn.network.wiring import Wiring

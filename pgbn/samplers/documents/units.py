@@ -24,7 +24,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pgbn.samplers.compiled import njit
-from pgbn.samplers.contract import NEGLIGIBLE
 from pgbn.samplers.elementary import exp, fused, log
 from pgbn.samplers.lanes import (
     LANES,
@@ -45,6 +44,7 @@ from pgbn.samplers.lanes import (
     zeros,
 )
 from pgbn.samplers.random import exponential, mix, uniform
+from pgbn.samplers.row_kernels import NEGLIGIBLE
 from pgbn.samplers.variates.crt import draw_crt
 from pgbn.samplers.variates.gamma import HUGE, draw_gamma_from_one
 from pgbn.samplers.variates.multinomial import draw_multinomial

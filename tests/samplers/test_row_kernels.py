@@ -1,9 +1,9 @@
-"""Products of matrices: exact, and the same bits for any blocks of rows. Covers `lanes`."""
+"""Products and sums of rows: exact, and bit-identical for any blocks of rows. Covers `lanes`."""
 
 import numpy as np
 import pytest
 
-from pgbn.samplers.contract import contract
+from pgbn.samplers.row_kernels import contract, matrix_product, sum_rows
 
 KEY = np.uint64(11)
 
@@ -38,3 +38,26 @@ def test_rows_beyond_single_precision_keep_their_proportions():
     assert np.isfinite(out).all()
     np.testing.assert_allclose(out[0, 0, 1] / out[0, 0, 0], 7.0, rtol=1e-6)
     np.testing.assert_allclose(out[0, 1], [0.5, 3.5], rtol=1e-6)
+
+
+def test_products():
+    random = np.random.default_rng(0)
+    a, b = random.gamma(0.3, size=(5, 70)), random.gamma(0.3, size=(70, 130))
+    a[2] = 0.0
+    np.testing.assert_allclose(matrix_product(a, b), a @ b, rtol=1e-13)
+    np.testing.assert_array_equal(matrix_product(a[3:4], b), matrix_product(a, b)[3:4])
+    assert matrix_product(a[:0], b).shape == (0, 130)
+    np.testing.assert_array_equal(
+        matrix_product(np.asfortranarray(a), b.T.copy().T), matrix_product(a, b)
+    )
+
+
+@pytest.mark.parametrize("columns", [1, 15, 16, 33])
+def test_rows_have_one_sum_wherever_it_is_computed(columns):
+    a = np.random.default_rng(columns).gamma(0.1, size=(50, columns))
+    out, again = np.empty(50), np.empty(50)
+    sum_rows(np.uint64(0), 0, 50, a, out)
+    np.testing.assert_allclose(out, a.sum(axis=1), rtol=1e-14)
+    for i in range(50):
+        sum_rows(np.uint64(0), 0, 1, a[i : i + 1].copy(), again[i : i + 1])
+    assert np.array_equal(out, again)
