@@ -155,7 +155,7 @@ def _discard(stream: TextIO | None) -> None:
 def interruptible() -> Iterator[None]:
     """Exit after a signal; the training prints how to continue, and the exit code identifies the
     signal."""
-    from pgbn.storage.stopping import Interrupted
+    from pgbn.engine.run.chain import Interrupted
 
     try:
         yield

@@ -155,9 +155,9 @@ def has_duplicates(folder: Path) -> bool:
 def merge_duplicates(folder: Path, threads: int | None, executor: Executor | None = None) -> None:
     """Merge the duplicate topics of a model's upper layers, train it further, and save it in
     place."""
+    from pgbn.engine.run.chain import stop_gently
     from pgbn.evaluation.layer_quality import SWEEPS, without_duplicates
     from pgbn.storage.folders import open_saved, save
-    from pgbn.storage.stopping import stop_gently
     from pgbn.storage.writing import writing
     from pgbn.training.growing import Progress
     from pgbn.training.layerwise import train_layerwise

@@ -7,10 +7,10 @@ from contextlib import contextmanager
 from typing import Any
 
 from pgbn.checks import is_integral
+from pgbn.engine.run.chain import Interrupted
 from pgbn.errors import DataError, notify, tell
 from pgbn.estimators.parameters import read_depth, read_link, read_seed, renaming
 from pgbn.evaluation import layer_quality, training_advice
-from pgbn.storage.stopping import Interrupted
 from pgbn.training.growing import why_start_is_full
 from pgbn.training.settings import Settings
 from pgbn.training.trained import TrainedNetwork

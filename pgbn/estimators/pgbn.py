@@ -21,6 +21,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from pgbn import evaluation
 from pgbn.checks import OTHER_NAMES, WIDTHS, check_integer, in_order
+from pgbn.engine.run.chain import stop_gently
 from pgbn.engine.run.progress import Silent, choose_meter, live
 from pgbn.errors import DataError, did_you_mean, tell
 from pgbn.estimators.fit import begin_fit, read_settings, report_training, unchanged_on_failure
@@ -40,7 +41,6 @@ from pgbn.evaluation.layer_quality import SWEEPS, without_duplicates
 from pgbn.evaluation.topic_words import groups_for, keyword_labels, topic_terms
 from pgbn.samplers.executor import Executor
 from pgbn.storage.corpus import Corpus
-from pgbn.storage.stopping import stop_gently
 from pgbn.training.estimating import train_estimate
 from pgbn.training.growing import Progress
 from pgbn.training.layerwise import train_settings, trained_so_far

@@ -24,7 +24,7 @@ from pydantic import NonNegativeInt
 
 from pgbn.checks import check_names, check_path, is_finite_number
 from pgbn.engine.data.cells import Cells
-from pgbn.engine.run.chain import Chain
+from pgbn.engine.run.chain import Chain, stop_gently
 from pgbn.engine.run.chain_files import (
     RUN,
     chain_content,
@@ -58,7 +58,6 @@ from pgbn.storage.folders import (
     read_kept,
 )
 from pgbn.storage.runner import Runner, Timing
-from pgbn.storage.stopping import stop_gently
 from pgbn.storage.writing import as_json
 from pgbn.training.family import Build
 from pgbn.training.growing import Progress

@@ -21,9 +21,9 @@ from sklearn.utils.validation import check_is_fitted
 
 import pgbn
 from pgbn import PFA, PGBN
+from pgbn.engine.run.chain import Interrupted
 from pgbn.errors import DataError, PgbnError
 from pgbn.estimators.pgbn import Reporter
-from pgbn.storage.stopping import Interrupted
 from pgbn.training.numbering import numbered_as_in_chain
 from tests.helpers.training import documents
 

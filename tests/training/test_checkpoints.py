@@ -16,8 +16,8 @@ import numpy as np
 import pytest
 
 import pgbn
+from pgbn.engine.run.chain import Interrupted
 from pgbn.storage import folders, runner
-from pgbn.storage.stopping import Interrupted
 from pgbn.training import checkpoints
 from pgbn.training.checkpoints import (
     another_machine,

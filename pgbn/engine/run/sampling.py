@@ -31,7 +31,7 @@ from pgbn.engine.compile.products import align
 from pgbn.engine.compile.program import Program
 from pgbn.engine.data.reading import Coords, bind_indexes, check_coords, read_coords
 from pgbn.engine.first_layer.choice import sampler_names
-from pgbn.engine.run.chain import Chain, check_imputed
+from pgbn.engine.run.chain import Chain, Stop, check_imputed, stop_gently
 from pgbn.engine.run.chain_files import (
     DATA,
     DRAWS_FIELDS,
@@ -69,7 +69,6 @@ from pgbn.storage.arrays import InParts
 from pgbn.storage.folders import load, read_folder
 from pgbn.storage.read_limits import check_bytes
 from pgbn.storage.runner import Runner, Timing
-from pgbn.storage.stopping import Stop, stop_gently
 from pgbn.storage.writing import write
 
 if TYPE_CHECKING:

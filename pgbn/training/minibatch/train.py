@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from pgbn.checks import Count, Flag, Sweeps, check_integer, check_place, validated
 from pgbn.engine.data.reading import read_array, same_labels, term_labels
+from pgbn.engine.run.chain import stop_gently
 from pgbn.engine.run.progress import check_callback
 from pgbn.errors import DataError, StorageError, notify, tell
 from pgbn.network.network import Network
@@ -26,7 +27,6 @@ from pgbn.storage import folders
 from pgbn.storage.archive import Files, register_unloadable
 from pgbn.storage.corpus import Corpus
 from pgbn.storage.runner import Runner, Timing
-from pgbn.storage.stopping import stop_gently
 from pgbn.training.growing import kept_nodes, trained_at
 from pgbn.training.kept_draws import Means, Trace, is_kept
 from pgbn.training.minibatch.learner import Learner, Local, Pace

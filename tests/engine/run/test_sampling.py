@@ -16,7 +16,7 @@ import pytest
 import pgbn
 from pgbn import zoo
 from pgbn.engine.run import sampling
-from pgbn.engine.run.chain import Chain
+from pgbn.engine.run.chain import Chain, Interrupted
 from pgbn.engine.run.progress import Event
 from pgbn.engine.run.sampling import (
     RunningChain,
@@ -28,7 +28,6 @@ from pgbn.engine.run.sampling import (
 )
 from pgbn.storage.archive import read_manifest
 from pgbn.storage.runner import Runner, Timing
-from pgbn.storage.stopping import Interrupted
 from tests.helpers.own_executor import Backwards
 from tests.helpers.saved_kinds import read_body, sign
 from tests.helpers.small_data import X, counts

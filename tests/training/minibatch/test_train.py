@@ -15,9 +15,9 @@ import pytest
 import scipy.sparse as sp
 
 import pgbn
+from pgbn.engine.run.chain import Interrupted
 from pgbn.errors import DataError, PgbnWarning, StorageError
 from pgbn.storage import archive
-from pgbn.storage.stopping import Interrupted
 from pgbn.training.minibatch import train
 from pgbn.training.minibatch.learner import Learner
 from pgbn.training.minibatch.train import minibatches, shuffled

@@ -16,8 +16,8 @@ import numpy as np
 import pytest
 
 from pgbn import zoo
+from pgbn.engine.run.chain import Interrupted, stop_gently
 from pgbn.engine.run.progress import Event
-from pgbn.storage.stopping import Interrupted, stop_gently
 from tests.helpers.own_executor import Backwards
 from tests.helpers.small_data import counts
 from tests.helpers.streams import unwritable
@@ -86,7 +86,7 @@ def test_a_second_press_stops_at_once() -> None:
 
 TWICE = """
 import signal, sys
-from pgbn.storage.stopping import stop_gently
+from pgbn.engine.run.chain import stop_gently
 first, second, wait = sys.argv[1:]
 with stop_gently() as stop:
     signal.raise_signal(signal.Signals[first])
@@ -141,7 +141,7 @@ def test_signals_of_others_are_left_to_them() -> None:
 
 FORKED = """
 import multiprocessing, time
-from pgbn.storage.stopping import stop_gently
+from pgbn.engine.run.chain import stop_gently
 with stop_gently() as stop:
     child = multiprocessing.get_context("fork").Process(target=time.sleep, args=(60,))
     child.start()
