@@ -11,9 +11,8 @@ import numpy as np
 
 from pgbn.checks import check_seed
 from pgbn.errors import StorageError
-from pgbn.estimators.fit import fixed_parameters
 from pgbn.estimators.network import NetworkTransformer
-from pgbn.estimators.parameters import read_sweeps
+from pgbn.estimators.parameters import fixed_parameters, read_sweeps
 from pgbn.estimators.pgbn import PFA, PGBN
 from pgbn.network.layers import global_nodes
 from pgbn.network.network import Network

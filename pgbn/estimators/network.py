@@ -21,7 +21,6 @@ from pgbn.engine.data.reading import complete_sizes, read_array
 from pgbn.engine.rows.independent import row_network
 from pgbn.engine.run.generate import to_storage
 from pgbn.errors import DataError, did_you_mean, notify
-from pgbn.estimators.fit import unchanged_on_failure
 from pgbn.estimators.parameters import (
     blaming,
     read_depth,
@@ -29,6 +28,7 @@ from pgbn.estimators.parameters import (
     read_seed,
     read_sweeps,
     renaming,
+    unchanged_on_failure,
     validate_documents,
 )
 from pgbn.evaluation.inference_data import kept_tree

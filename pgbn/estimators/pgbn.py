@@ -24,15 +24,18 @@ from pgbn.checks import OTHER_NAMES, WIDTHS, check_integer, in_order
 from pgbn.engine.run.chain import stop_gently
 from pgbn.engine.run.progress import Silent, choose_meter, live
 from pgbn.errors import DataError, did_you_mean, tell
-from pgbn.estimators.fit import begin_fit, read_settings, report_training, unchanged_on_failure
 from pgbn.estimators.network import NetworkTransformer
 from pgbn.estimators.parameters import (
+    begin_fit,
     blaming,
     check_settings,
     read_executor,
     read_layer,
     read_seed,
+    read_settings,
     renaming,
+    report_training,
+    unchanged_on_failure,
     validate_documents,
 )
 from pgbn.evaluation.held_out import mean_log_density
