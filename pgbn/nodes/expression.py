@@ -500,7 +500,9 @@ class Mix(Expression):
     over: Dims | None = None
 
     def __str__(self) -> str:
-        return " @ ".join(bracket(factor) for factor in self.factors)
+        if len(self.factors) == 1:  # no @ shows that it is summed
+            return f"Σ[{', '.join(self.over or ())}] {bracket(self.factors[0], Product)}"
+        return " @ ".join(bracket(factor, Product) for factor in self.factors)
 
 
 class Product(Expression):
@@ -524,7 +526,7 @@ class Product(Expression):
     factors: tuple[Slot, ...] = Field(min_length=1)
 
     def __str__(self) -> str:
-        return " * ".join(bracket(factor) for factor in self.factors)
+        return " * ".join(bracket(factor, Mix) for factor in self.factors)
 
 
 class Sum(Expression):
@@ -589,6 +591,8 @@ def _as_categories(expression: Expression, by: Any) -> tuple[Any, ...]:
     return several
 
 
-def bracket(expression: Expression) -> str:
-    """An expression as a product shows it, in brackets if it needs them."""
-    return f"({expression})" if isinstance(expression, Sum) else str(expression)
+def bracket(expression: Expression, *others: type[Expression]) -> str:
+    """An expression as a product shows it, in brackets if it is a sum or of one of the other types.
+
+    ``phi @ (theta * w)`` sums over the dims of w too, ``(phi @ theta) * w`` does not."""
+    return f"({expression})" if isinstance(expression, (Sum, *others)) else str(expression)

@@ -15,7 +15,7 @@ from pydantic import Field, model_validator
 
 from pgbn.errors import NetworkError
 from pgbn.nodes.categorical import Categorical
-from pgbn.nodes.expression import Dim, Dims, Expression, Slot, bracket, short
+from pgbn.nodes.expression import Dim, Dims, Expression, Mix, Product, Slot, bracket, short
 
 
 def as_categories(name: str, value: Any, dims: tuple[str, ...]) -> NDArray[np.int64]:
@@ -123,4 +123,4 @@ class Index(Expression):
     by: tuple[Categories | Categorical, ...] = Field(min_length=1)
 
     def __str__(self) -> str:
-        return f"{bracket(self.of)}[{', '.join(map(str, self.by))}]"
+        return f"{bracket(self.of, Mix, Product)}[{', '.join(map(str, self.by))}]"

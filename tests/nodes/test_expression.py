@@ -167,6 +167,10 @@ def test_types_and_text() -> None:
     assert str((a + b) * 2) == "(a + b) * 2"
     assert str(a / 4) == "a * 0.25"
     assert str(a + 1) == "a + 1"
+    assert str(a * (a @ b)) == "a * (a @ b)"  # without brackets it would mean (a * a) @ b
+    assert str(a @ (a * b)) == "a @ (a * b)"
+    assert str((a @ b)[Categories("g", dims="doc", of="w")]) == "(a @ b)[g]"
+    assert str(Mix(factors=(a,), over="doc")) == "Σ[doc] a"
     assert str(Shift(Self(), along="time")) == "shift(self, along time)"
     assert repr(a) == "Gamma('a', shape=1, rate=1, dims=('doc',))"
     both = a.rename(doc="i") * a.rename(doc="j")
