@@ -36,7 +36,7 @@ __all__ = ["column_tables", "draw_tables", "exact_law", "shared_shape", "tables_
 # 1. The row kernel. `nogil` lets threads run side by side; `cache` keeps the machine code, where
 #    there is room for it (numba's own `njit` fails where there is none).
 #    Row i is drawn from the stream of (key, i) alone and written where no other row writes: this
-#    is all it takes for the same bits on any number of threads.
+#    is all it takes for bit-identical draws on any number of threads.
 @njit(cache=True, nogil=True)
 def draw_tables(key, start, stop, counts, shape, out):
     """Rows start…stop of ``out`` (replicate, column), of counts (replicate, restaurant, column)

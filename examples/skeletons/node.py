@@ -41,8 +41,8 @@ class Exponential(extend.Latent):
         return rf"\mathrm{{Exp}}({slots['rate']})"
 
 
-# 2. What does it tell its rate? c^1 e^{−θc}: the count 1 and, as exposure, its own value.
-#    The value is read, so the relation is "held". Without `stream` nothing is drawn.
+# 2. Which evidence does it send to its rate? c^1 e^{−θc}: the count 1 and, as exposure, its own
+#    value. The value is read, so the relation is "given". Without `stream` nothing is drawn.
 @extend.evidence_rule(
     Exponential,
     "rate",
@@ -55,7 +55,7 @@ def _to_rate(value: Array) -> Array:
     return np.ones_like(value)
 
 
-# 3. How is it drawn, given that it hears θ^m e^{−qθ}? The new values of the slots, as a dict.
+# 3. How is it drawn, given that it receives θ^m e^{−qθ}? The new values of the slots, as a dict.
 @extend.draw_rule(
     Exponential,
     equation=r"\mathrm{Gam}(1 + m,\ c + q)",
