@@ -356,6 +356,9 @@ def fit_command(
     minutes: Minutes = 5.0,
     overwrite: Annotated[bool, typer.Option(
         "--overwrite", help="Replace a model that is there.")] = False,
+    quick: Annotated[bool, typer.Option(
+        "--quick", rich_help_panel=SAMPLING, help="A point estimate in seconds in place of "
+        "sampling, by at most --sweeps sweeps.")] = False,
 ) -> None:  # fmt: skip
     """Fit topics, and topics of topics, to texts or counts.
 
@@ -398,12 +401,36 @@ def fit_command(
             counting.reject_for_counts(data)
         columns = kept.columns(data, reading, corpus)
         describe(corpus)
+        if quick:
+            _estimate(corpus, to, settings, {"data": str(data)}, threads, columns)
+            finished(to)
+            return
         announce(settings)
         record = {"data": str(data), **to_merge(merge_duplicates and isinstance(widths, list))}
         if kept.named:
             record["columns"] = kept.named
         _train(corpus, to, settings, record, threads, executor, minutes=minutes, columns=columns)
     finished(to)
+
+
+def _estimate(
+    corpus: Corpus,
+    to: Path,
+    settings: Settings,
+    record: dict[str, Any],
+    threads: int | None,
+    columns: Any,
+) -> None:
+    """Save the point estimate of all layers."""
+    from pgbn.storage.folders import save
+    from pgbn.training.estimating import train_estimate
+
+    with interruptible():
+        training = train_estimate(corpus.counts, settings, threads)
+        arguments = {"seed": settings.seed, "link": settings.link}
+        save(training, to, vocabulary=corpus.vocabulary, names=corpus.names, data=corpus.counts,
+             record={"vectorizer": corpus.options, "arguments": arguments, **record},
+             columns=columns)  # fmt: skip
 
 
 def _train(

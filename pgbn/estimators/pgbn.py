@@ -282,8 +282,7 @@ class PGBN(NetworkTransformer, TopicMethods, _Settings):
             X = validate_documents(self, X, reset=not again)
             settings, networks, full = begin_fit(self, X, again)
             if self.learning == "estimate" and not again:
-                self._keep(train_estimate(X, settings, _widths(settings), settings.sweeps[-1],
-                                          read_executor(self).workers))  # fmt: skip
+                self._keep(train_estimate(X, settings, read_executor(self).workers))
                 return self
             training = self._train(X, settings, networks)
             if self.merge_duplicates and not isinstance(settings.max_width, int):

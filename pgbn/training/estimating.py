@@ -21,12 +21,15 @@ from pgbn.zoo.links import get_link
 _LEAST = 1.0  # tokens of a topic that stays
 
 
-def train_estimate(
-    X: Any, settings: Settings, widths: tuple[int, ...], sweeps: int, threads: int | None = None
-) -> LayerwiseTraining:
-    """A training whose one network is the estimate of a belief network of these widths."""
+def train_estimate(X: Any, settings: Settings, threads: int | None = None) -> LayerwiseTraining:
+    """A training whose one network is the estimate of a belief network with the largest widths of
+    the settings, by at most as many sweeps as the last layer has after pruning."""
+    most = settings.max_width
+    widths = (most,) * settings.depth if isinstance(most, int) else tuple(most)
     network = make_network(widths, settings.eta, settings.link, settings.priors)
-    point = network.estimate({layers.DATA: X}, sweeps=sweeps, seed=settings.seed, threads=threads)
+    point = network.estimate(
+        {layers.DATA: X}, sweeps=settings.sweeps[-1], seed=settings.seed, threads=threads
+    )
     state = {name: point[name][0, 0] for name in point}
     weights = _weights(state, len(widths))
     for t, weight in enumerate(weights, 1):

@@ -322,3 +322,15 @@ def test_what_has_no_columns(place: Path, tmp_path: Path, capsys: Capture) -> No
     assert "tell how --held-out is read" in rejected(
         capsys, ["report", place / "model", "--text-column", "x"]
     )
+
+
+def test_fit_quick(place: Path, tmp_path: Path, capsys: Capture) -> None:
+    """A point estimate is a model for all other commands."""
+    found = ask(capsys, "fit", place / "texts", "-o", tmp_path / "q", "--quick", "--max-width", "6,3",
+                "--min-df", 2, "--max-df", "1.0", "--sweeps", 20)  # fmt: skip
+    assert found["stopped"].startswith("an estimate that")
+    assert len(ask(capsys, "topics", tmp_path / "q")) == sum(found["widths"])
+    ask(capsys, "transform", tmp_path / "q", place / "texts", "-o", tmp_path / "f.csv",
+        "--burn-in", 5, "--draws", 5)  # fmt: skip
+    assert len((tmp_path / "f.csv").read_text().splitlines()) == 61
+    ask(capsys, "report", tmp_path / "q", "-o", tmp_path / "r.html")
