@@ -1,4 +1,4 @@
-"""Kernels where nothing can be cached: they run all the same."""
+"""Kernels where nothing can be cached, and bundles of arrays without reference counts."""
 
 from __future__ import annotations
 
@@ -9,12 +9,16 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+import numpy as np
 import pytest
+from numba import njit
 
 import pgbn
 from pgbn.samplers import compiled
+from pgbn.samplers.compiled import keep, uncounted
+from pgbn.samplers.random import new_rng
 from tests.helpers.cached_kernel import KERNEL, hits, kernel
 
 PACKAGE = Path(pgbn.__file__).parent
@@ -181,3 +185,51 @@ def test_kernels_of_other_sources_are_compiled_anew(
     other, again = kernel(cache), kernel(cache)
     assert other(21) == again(21) == 42
     assert (hits(other), hits(again)) == (0, 1)
+
+
+# ---- bundles without reference counts -------------------------------------------------------
+
+
+class Inner(NamedTuple):
+    x: np.ndarray
+    number: float
+
+
+class Outer(NamedTuple):
+    inner: Inner
+    y: np.ndarray
+
+
+@njit
+def _keeper(size, rounds):
+    room = Outer(Inner(np.ones(size), 1.0), np.ones((size, 1)))
+    free, total = uncounted(room), 0.0
+    for _ in range(rounds):
+        other = np.full(free.y.size, -1.0)
+        total += free.y.sum() + other.sum()
+    keep(room)
+    return total
+
+
+def test_arrays_live_until_they_are_no_longer_kept():
+    assert _keeper(1000, 200) == 0.0
+
+
+@njit
+def _next(rng):
+    rng[0] += rng[1]
+    return rng[0]
+
+
+@njit
+def _two_streams(steps):
+    first, second = new_rng(), new_rng()
+    first[0], first[1], second[0], second[1] = 0, 1, 0, 10
+    for _ in range(steps):
+        _next(first)
+        _next(second)
+    return first[0], second[0], first.size
+
+
+def test_every_stream_has_words_of_its_own():
+    assert _two_streams(7) == (7, 70, 2)

@@ -1,4 +1,4 @@
-"""Φ given counts: the laws of its entries, threads, and gammas of one shape."""
+"""Φ given counts: the laws of its entries, threads, gammas of one shape, and lists of values."""
 
 import itertools
 
@@ -9,12 +9,27 @@ from scipy import stats
 
 from pgbn.samplers.first_layer.loadings import (
     EQUAL_SHAPES,
+    EXTRA_TERM,
+    TopicLists,
+    blank_loadings,
     draw_loadings,
     draw_phi,
+    draw_topic,
     empty_loadings,
     equal_room,
     fill_equal,
+    given_values,
+    list_large,
+    padded,
+    pick_in_list,
+    pick_weight,
+    sum_list,
+    sum_top,
+    sum_weights,
+    weights_in,
+    weights_room,
 )
+from pgbn.samplers.lanes import pointer
 from pgbn.samplers.random import restart, stream_key
 
 
@@ -92,3 +107,93 @@ def test_neighbours_are_independent():
     uniforms = stats.gamma(0.2).cdf(gammas(0.2, 20_000, 16, key=7))
     correlation = np.corrcoef(uniforms.T)[np.triu_indices(16, 1)]
     assert np.abs(correlation).max() < 5.0 / np.sqrt(20_000)
+
+
+# ---- lists of the large values --------------------------------------------------------------
+
+
+def test_lists_forget_what_was_there_before() -> None:
+    many, few = np.full((1, 20, 30), 3, np.int32), np.zeros((1, 20, 30), np.int32)
+    room = empty_loadings(many.sum(axis=2), 30, 0.05)
+    for key, counts in enumerate((many, few)):
+        loadings = draw_loadings(key, counts, 0.05, room)
+    for start, length in zip(loadings.start, loadings.length, strict=False):
+        assert not loadings.large[start + length : start + length + -length % 8].any()
+
+
+@njit
+def draw_many(loadings, weight, beyond, draws, out):
+    """``draws`` of word 0, counted; the last place is what lies beyond."""
+    room = weights_room(weight.size)
+    room[: weight.size] = weight
+    weights, values, rng = weights_in(room), given_values(loadings), np.empty(2, np.uint64)
+    restart(rng, np.uint64(7), 0)
+    total, top = sum_weights(weights), sum_top(values, np.uint64(0), weights)
+    for _ in range(draws):
+        k = draw_topic(pointer(rng), values, np.uint64(0), weights, total, beyond, top)
+        out[weight.size if k == EXTRA_TERM else np.int64(k)] += 1
+
+
+@pytest.mark.parametrize("high", [0.0, 0.05, 0.4, 3.0])
+@pytest.mark.parametrize("beyond", [0.0, 0.7])
+def test_a_list_in_two_parts_has_the_law_of_the_products(high, beyond):
+    """Large values, others at the end of the list, and small ones that are not listed."""
+    rng = np.random.default_rng(3)
+    value = np.exp(rng.uniform(np.log(1e-3), 0.7, 45))
+    weight = rng.gamma(0.3, size=45) + 0.01
+    weight[value < high] *= 20.0  # most of the mass may lie below the top
+    loadings = blank_loadings(value.reshape(1, 1, 45), 64)
+    list_large(value, 0.02, high, 0, loadings, np.empty(46, np.uint64))
+    if high == 0.4:
+        assert 0 < loadings.top[0] < loadings.length[0] - 8 < 40
+    found = np.zeros(46, np.int64)
+    draw_many(loadings, weight, beyond, 200_000, found)
+    law = np.append(value * weight, beyond)
+    law *= found.sum() / law.sum()
+    assert stats.chisquare(found[law > 0], law[law > 0]).pvalue > 1e-3
+
+
+# ---- lists of topics ------------------------------------------------------------------------
+
+
+@njit
+def _list(topic, value, begin, length, room, targets, places):
+    lists, weights = TopicLists(pointer(topic), pointer(value)), weights_in(room)
+    total = sum_list(lists, np.uint64(begin), np.uint64(length), weights)
+    for i in range(targets.size):
+        places[i] = pick_in_list(lists, np.uint64(begin), np.uint64(length), weights, targets[i])
+    return total
+
+
+@njit
+def _weights(room, target):
+    weights = weights_in(room)
+    return sum_weights(weights), pick_weight(weights, target)
+
+
+def room_of(weight):
+    """The weights, in the room that the kernels need."""
+    room = weights_room(len(weight))
+    room[: len(weight)] = weight
+    return room
+
+
+def test_a_place_of_value_0_is_never_picked():
+    """Nor by a target at the end of the list, where rounding may lead."""
+    topic = np.arange(8, dtype=np.uint16)
+    value = np.array([2, 0, 1, 0, 0, 0, 0, 0], np.int32)
+    places = np.empty(2, np.uint64)
+    _list(topic, value, 0, 3, room_of(np.ones(8)), np.array([2.0, 3.0]), places)
+    np.testing.assert_array_equal(places, [2, 2])
+
+
+@pytest.mark.parametrize("topics", [1, 8, 21])
+def test_a_weight_is_picked(topics):
+    weight = np.random.default_rng(topics).random(topics) + 0.1
+    ends = np.cumsum(weight)
+    for k in range(topics):
+        total, picked = _weights(room_of(weight), ends[k] - weight[k] / 2)
+        assert total == pytest.approx(ends[-1])
+        assert picked == k
+    assert _weights(room_of(weight), 2.0 * ends[-1])[1] == topics - 1  # as by rounding
+    assert _weights(room_of(np.zeros(topics)), 0.0)[1] == padded(topics)
