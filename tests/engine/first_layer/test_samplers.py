@@ -1,4 +1,4 @@
-"""What the samplers of the first layer share: memory, states, further terms, shared rows."""
+"""The samplers of the first layer: memory, states, further terms, shared rows; each by itself."""
 
 from __future__ import annotations
 
@@ -9,11 +9,16 @@ import numpy as np
 import pytest
 
 import pgbn
+import pgbn as pg
 from pgbn import Categories, Dirichlet, Gamma, Network, Poisson
 from pgbn.engine.first_layer.choice import find_patterns
 from pgbn.engine.first_layer.samplers import read_state
 from pgbn.errors import DataError
+from pgbn.testing import geweke
 from tests.engine.shards.test_driver import assert_same, everything
+from tests.helpers.language import scaled_mix
+from tests.helpers.small_data import corpus
+from tests.helpers.small_networks import topics_of_gammas
 from tests.same_bits.networks import topical
 
 
@@ -129,3 +134,73 @@ def test_missing_cells_are_left_to_the_general_rules() -> None:
     assert chain.sampler == "composed"
     with pytest.raises(pgbn.NetworkError, match="some cells are missing"):
         network().chain(data(masked), threads=1, sampler="partial")
+
+
+# ---- φ and θ integrated out -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("build", [lambda: pg.zoo.pgbn([24, 20, 17]), scaled_mix, topics_of_gammas])
+def test_overlapping_the_steps_changes_nothing(build) -> None:
+    usual, plain = (
+        build().chain({"x": corpus()}, seed=3, sampler="collapsed", threads=2) for _ in range(2)
+    )
+    plain._first_layer.mix = None  # one step after the other
+    usual.sweep(2), plain.sweep(2)
+    assert np.array_equal(usual._first_layer.tokens.labels, plain._first_layer.tokens.labels)
+    for name, value in plain.values.items():
+        assert np.array_equal(usual.values[name], value)
+
+
+def test_tables_of_other_rows_wait_for_the_counts_of_the_data() -> None:
+    """φ2 is a gamma: its tables have a row a topic, while the collapsed sampler goes by document."""
+    sizes = {"doc": 3, "term": 4}
+    assert geweke(topics_of_gammas(), sizes, 4000, 6, seed=1, sampler="collapsed").worst < 4
+
+
+def test_many_tokens_are_counted_without_an_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same numbers, with four bytes less for each token."""
+    X = np.random.default_rng(3).poisson(0.5, (60, 20))
+    found = []
+    for many in (10**7, 1):
+        monkeypatch.setattr("pgbn.engine.first_layer.samplers._MANY", many)
+        chain = pg.zoo.pgbn([8, 4]).chain({"x": X}, sampler="partial", threads=2).sweep(3)
+        found.append((chain.counts["phi1"], "order" in vars(chain._first_layer.tokens)))
+    np.testing.assert_array_equal(found[0][0], found[1][0])
+    assert [ordered for _, ordered in found] == [True, False]
+
+
+# ---- φ fixed: cell by cell, and token by token ----------------------------------------------
+
+
+def test_missing_cells_are_imputed_as_by_the_rules() -> None:
+    x = np.array([[2, 0, 3], [1, 4, 0], [0, 1, 2]])
+    hidden = np.eye(3, dtype=bool)
+    network = pgbn.zoo.pfa(2, 0.5, (2.0, 4.0), (4.0, 4.0), (4.0, 4.0))
+    means = {}
+    for sampler in ("blocked", "composed"):
+        chain = network.chain({"x": np.ma.masked_array(x, hidden)}, seed=1, sampler=sampler)
+        assert chain.sampler == sampler
+        drawn = [chain.sweep().imputed("x") for _ in range(1500)]
+        assert all(np.array_equal(each[~hidden], x[~hidden]) for each in drawn[::100])
+        means[sampler] = np.log1p([each[hidden] for each in drawn]).mean(axis=0)
+    assert np.allclose(means["blocked"], means["composed"], atol=0.1)
+    assert means["blocked"].min() > 0.1
+
+
+# ---- the first layer with θ integrated out and φ held: P(z = k) ∝ φ_vk (m⁻_jk + a_jk) ------------
+
+
+@pytest.mark.parametrize("is_shared", [False, True])
+def test_many_tokens_of_a_word_have_the_joint_law(is_shared: bool) -> None:
+    """About forty tokens of each term and 24 topics, as in large corpora: no lists where documents
+    share the prior of their scores, and lists in two parts where they do not."""
+    phi = pgbn.Dirichlet("phi", 0.1, over="term", dims=("topic",))
+    shape = 0.3 if is_shared else pgbn.Constant(np.array([0.2, 0.3, 0.4]), dims="doc")
+    theta = pgbn.Gamma("theta", shape, 0.2, dims=("doc", "topic"))
+    net = pgbn.Network(pgbn.Poisson("x", theta @ phi, dims=("doc", "term")), sizes={"topic": 24})
+    chain = net.chain({"x": np.full((3, 3), 15)}, sampler="partial", threads=1).sweep(2)
+    loadings = chain._first_layer.loadings
+    assert bool(loadings.high.any()) != is_shared
+    assert bool(loadings.topic.size) != is_shared
+    sizes = {"doc": 3, "term": 3}
+    assert geweke(net, sizes, 3000, 4, seed=2, sampler="partial", threads=1).worst < 4
