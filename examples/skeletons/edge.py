@@ -7,7 +7,7 @@ The example is a moving sum: what happens on a day is felt on the days after it,
 - `Echo` does the three itself, with weights that are learnt: for operations that pgbn lacks, or for
   which you know a faster way. `pgbn.testing.check_edge` compares them with its coefficients.
 
-See docs/new-node.md, "An operation of your own".
+See docs/new-operation.md.
 """
 
 from __future__ import annotations
@@ -131,9 +131,9 @@ if __name__ == "__main__":
         result = geweke(net, sizes={"day": 5}, replicates=8_000, sweeps=8)
         print(algebra, result, sep="\n\n")
         if algebra.failures or result.worst > 4:
-            raise SystemExit("the edge is wrong: see docs/new-node.md")
+            raise SystemExit("the edge is wrong: see docs/new-operation.md")
     echo = Echo(net["w1"], net["event"])
     own = check_edge(echo, {"lag": 2, "day": 4, "place": 2})
     print(own)
     if own.failures or not is_right(network()):
-        raise SystemExit("the edge is wrong: see docs/new-node.md")
+        raise SystemExit("the edge is wrong: see docs/new-operation.md")
