@@ -18,8 +18,7 @@ from pgbn.network.layers import global_nodes
 from pgbn.network.network import Network
 from pgbn.nodes.base import Latent
 from pgbn.storage.archive import Files, Group, Parts, check_form, register_codec
-from pgbn.training.family import Family, read_family
-from pgbn.training.settings import budgets
+from pgbn.training.settings import Family, budgets, read_family
 from pgbn.training.trained import Priors, check_shapes, read_priors
 from pgbn.training.training_files import decode_networks, encode_networks, under
 from pgbn.training.training_result import LayerwiseTraining

@@ -37,8 +37,8 @@ from pgbn.network.network import Network
 from pgbn.nodes.rules import find_link
 from pgbn.samplers.executor import Executor
 from pgbn.storage.folders import save
-from pgbn.training.family import Family
 from pgbn.training.layerwise import train_layerwise
+from pgbn.training.settings import Family
 from pgbn.training.start_from import only_data_node
 
 Values = Mapping[str, NDArray[np.float64]]

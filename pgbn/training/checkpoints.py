@@ -59,11 +59,10 @@ from pgbn.storage.folders import (
 )
 from pgbn.storage.runner import Runner, Timing
 from pgbn.storage.writing import as_json
-from pgbn.training.family import Build
 from pgbn.training.growing import Progress
 from pgbn.training.kept_draws import Means, Trace
 from pgbn.training.layerwise import names_of_terms, train_settings
-from pgbn.training.settings import Settings, check_known
+from pgbn.training.settings import Build, Settings, check_known
 from pgbn.training.start_from import find_start, read_training
 from pgbn.training.trained import check_shapes
 from pgbn.training.training_files import decode_networks, encode_networks

@@ -30,9 +30,8 @@ from pgbn.nodes.rules import find_link
 from pgbn.samplers import Stream, vectorised
 from pgbn.samplers.executor import Executor
 from pgbn.samplers.random import stream_key, word_of
-from pgbn.training.family import Family
 from pgbn.training.kept_draws import Means, Trace, is_kept, stacked, unit_counts
-from pgbn.training.settings import Settings
+from pgbn.training.settings import Family, Settings
 from pgbn.training.surgery import State, grow, prune
 from pgbn.training.trained import TrainedNetwork, tokens_of_topics
 from pgbn.zoo import layers as layers_of_zoo

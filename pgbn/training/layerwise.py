@@ -15,7 +15,6 @@ from pgbn.errors import DataError
 from pgbn.nodes.rules import find_link
 from pgbn.samplers.executor import Executor, executor_of
 from pgbn.storage.read_limits import check_bytes
-from pgbn.training.family import Build, Family
 from pgbn.training.growing import (
     Plan,
     Progress,
@@ -26,7 +25,7 @@ from pgbn.training.growing import (
 )
 from pgbn.training.kept_draws import Means, check_draws_fit
 from pgbn.training.numbering import numbered_as_in_chain, numbered_by_weight
-from pgbn.training.settings import Settings
+from pgbn.training.settings import Build, Family, Settings
 from pgbn.training.start_from import (
     check_resumed,
     check_start,

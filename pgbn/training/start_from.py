@@ -25,9 +25,8 @@ from pgbn.network.network import Network
 from pgbn.nodes.base import Observed
 from pgbn.samplers.executor import SERIAL, Executor
 from pgbn.storage.corpus import Corpus
-from pgbn.training.family import Family
 from pgbn.training.growing import Progress
-from pgbn.training.settings import Settings
+from pgbn.training.settings import Family, Settings
 from pgbn.training.trained import TrainedNetwork
 from pgbn.training.training_result import LayerwiseTraining
 

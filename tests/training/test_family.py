@@ -13,11 +13,10 @@ import pytest
 import pgbn as pg
 from pgbn.errors import DataError
 from pgbn.training import checkpoints
-from pgbn.training.family import Family, read_family
 from pgbn.training.growing import Chain
 from pgbn.training.kept_draws import unit_counts
 from pgbn.training.numbering import numbered_as_in_chain
-from pgbn.training.settings import Settings
+from pgbn.training.settings import Family, Settings, read_family
 from tests.helpers.own_family import DATA, MODALITIES, MULTIMODAL, own_family, two_families
 from tests.helpers.short_training import QUICK, X, cut_at, no_work
 

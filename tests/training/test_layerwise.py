@@ -11,11 +11,10 @@ import pytest
 import pgbn
 from pgbn.engine.first_layer import Blocked
 from pgbn.training import checkpoints, train_layerwise
-from pgbn.training.family import Family
 from pgbn.training.growing import Plan, start_of_layer
 from pgbn.training.layerwise import train_settings
 from pgbn.training.numbering import numbered_as_in_chain
-from pgbn.training.settings import Settings
+from pgbn.training.settings import Family, Settings
 from tests.helpers import short_training
 from tests.helpers.saved import same_networks as same
 from tests.helpers.training import QUICK, X, state_of
