@@ -19,7 +19,7 @@ every part, and `examples/skeletons` has a file to copy for each kind of extensi
 | a fused kernel | `register_kernel` with `Draw` or `SlotCounts`, `njit`, `restart` |
 | a sampler of the first layer | `FirstLayer`, `register_sampler` |
 | a place where rows are computed | `Executor`; `WorkerPool` for a cluster |
-| a type that `pgbn.save` takes | `register_codec` |
+| a type that `pgbn.save` takes | `register_codec`, `Parts` |
 """
 
 from pgbn.engine import register_kernel, register_sampler
@@ -54,7 +54,7 @@ from pgbn.samplers import Executor, Stream, share_out, vectorised
 from pgbn.samplers.compiled import njit
 from pgbn.samplers.random import restart
 from pgbn.samplers.worker_pool import WorkerPool
-from pgbn.storage import register_codec
+from pgbn.storage.archive import Parts, register_codec
 from pgbn.zoo.links import Link, register_link
 
 __all__ = [
@@ -71,6 +71,7 @@ __all__ = [
     "Mix",
     "Node",
     "Observed",
+    "Parts",
     "Product",
     "Self",
     "Slot",

@@ -77,25 +77,48 @@ class NetworkTransformer(TransformerMixin, BaseEstimator):
 
     Parameters
     ----------
-    network : a `pgbn.Network`, or a function from widths to one, which is grown layer by layer.
-    rows : the dim of the data node that the rows of X are; the other one is that of the columns.
-    features : the node whose posterior means `transform` returns, such as "theta"; None: the
-        scores of the first layer.
-    max_width, depth, min_width : budgets of a function's layers, see `pgbn.train_layerwise`.
-    burn_in : sweeps before draws are kept (of each layer, if it is grown).
-    draws, thin : posterior draws of what all rows share that are kept, ``thin`` sweeps apart;
-        `transform` averages over them.
-    transform_burn_in, transform_draws : sweeps for new rows.
-    n_jobs : threads, as of `PGBN`; the results do not depend on it.
-    executor : where `fit` works on rows, such as `pgbn.Disk`, in place of ``n_jobs``.
-    random_state : as usual.
+    network : Network or callable
+        A network, or a function from widths to one, such as `pgbn.zoo.pgbn`. A function is grown
+        layer by layer.
+    rows : str
+        The dim of the data node that the rows of X are. Its other dim is that of the columns.
+    features : str, optional
+        The node whose posterior means `transform` returns, such as "theta". By default the topic
+        weights of the first layer.
+    max_width, depth, min_width
+        The widths of a function's layers, see `pgbn.train_layerwise`.
+    burn_in : int
+        Sweeps before draws are kept, of each layer if it is grown.
+    draws, thin : int
+        The number of posterior draws that are kept, and the sweeps from one to the next. They are
+        draws of what all rows share; `transform` averages over them.
+    transform_burn_in, transform_draws : int
+        Sweeps for new rows.
+    n_jobs : int, optional
+        Threads, as in `pgbn.PGBN`. The results do not depend on it.
+    random_state : int, numpy.random.RandomState or None
+        The seed.
+    executor : Executor, optional
+        Where `fit` works on rows, such as `pgbn.Disk`, instead of ``n_jobs``.
 
     Attributes
     ----------
-    network_ : the network that was fitted; of a function, the one that was grown.
-    draws_ : the draws of what all rows share, by name of the node, with the draw first.
-    means_ : their means, and for what else belongs to a row its mean over all rows.
-    training_ : the `pgbn.LayerwiseTraining` of a function.
+    network_ : Network
+        The fitted network. A function has been grown to it.
+    draws_ : dict
+        The draws of what all rows share, by name of the node, with the draw as the first axis.
+    means_ : dict
+        Their means. What belongs to a row has its mean over all rows.
+    training_ : LayerwiseTraining
+        The training of a function.
+
+    Examples
+    --------
+    >>> X = np.array([[4, 1, 0, 0], [3, 2, 0, 0], [0, 0, 3, 5], [0, 0, 4, 4]] * 5)
+    >>> few = dict(burn_in=5, draws=3, thin=1, transform_burn_in=5, transform_draws=5)
+    >>> model = pgbn.NetworkTransformer(pgbn.zoo.pfa(2), random_state=0, **few).fit(X)
+    >>> model.transform(X).shape
+    (20, 2)
     """
 
     _width_name = "max_width"  # the parameter of the widths
@@ -136,8 +159,30 @@ class NetworkTransformer(TransformerMixin, BaseEstimator):
     # ---- fitting ----------------------------------------------------------------------
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Sample the posterior given rows × columns, sparse or dense; a function is grown first.
-        If `fit` fails, the estimator is what it was before."""
+        """Sample the posterior given rows × columns. A function of widths is grown first.
+
+        If it fails, the estimator is what it was before.
+
+        Parameters
+        ----------
+        X : rows × columns
+            The data, sparse or dense.
+        y : ignored
+            For scikit-learn.
+
+        Returns
+        -------
+        NetworkTransformer
+            The estimator itself.
+
+        Examples
+        --------
+        >>> X = np.array([[4, 1, 0, 0], [3, 2, 0, 0], [0, 0, 3, 5], [0, 0, 4, 4]] * 5)
+        >>> few = dict(burn_in=5, draws=3, thin=1, transform_burn_in=5, transform_draws=5)
+        >>> model = pgbn.NetworkTransformer(pgbn.zoo.pfa(2), random_state=0, **few).fit(X)
+        >>> model.means_["phi1"].shape
+        (2, 4)
+        """
         with unchanged_on_failure(self), renaming("family", "network"):
             network = self._example()
             read_sweeps(self)
@@ -340,16 +385,55 @@ class NetworkTransformer(TransformerMixin, BaseEstimator):
         return [sizes[dim] for dim in axes if dim != self.rows]
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
-        """The names of the columns of `transform`: theta_0, theta_1, … ``input_features`` is there
-        for scikit-learn and not used."""
+        """The names of the columns of `transform`: theta_0, theta_1, …
+
+        Parameters
+        ----------
+        input_features : ignored
+            For scikit-learn.
+
+        Returns
+        -------
+        numpy.ndarray of str
+            A name for each column.
+
+        Examples
+        --------
+        >>> X = np.array([[4, 1, 0, 0], [3, 2, 0, 0], [0, 0, 3, 5], [0, 0, 4, 4]] * 5)
+        >>> few = dict(burn_in=5, draws=3, thin=1, transform_burn_in=5, transform_draws=5)
+        >>> model = pgbn.NetworkTransformer(pgbn.zoo.pfa(2), random_state=0, **few).fit(X)
+        >>> list(model.get_feature_names_out())
+        ['theta1_0', 'theta1_1']
+        """
         check_is_fitted(self)
         name = self._feature_node(self.network_)
         places = np.ndindex(*self._feature_shape())
         return np.array(["_".join((name, *map(str, place))) for place in places], object)
 
     def inverse_transform(self, Z: Any) -> NDArray[np.float64]:
-        """The rates that features stand for, rows × columns of X, at the posterior means of what
-        all rows share; what else belongs to a row is taken at its mean over the rows of `fit`."""
+        """The rates of the data that features stand for.
+
+        What all rows share is at its posterior mean. What else belongs to a row is at its mean over
+        the rows of `fit`.
+
+        Parameters
+        ----------
+        Z : rows × features
+            Features as `transform` gives them.
+
+        Returns
+        -------
+        numpy.ndarray
+            Rows × columns of X.
+
+        Examples
+        --------
+        >>> X = np.array([[4, 1, 0, 0], [3, 2, 0, 0], [0, 0, 3, 5], [0, 0, 4, 4]] * 5)
+        >>> few = dict(burn_in=5, draws=3, thin=1, transform_burn_in=5, transform_draws=5)
+        >>> model = pgbn.NetworkTransformer(pgbn.zoo.pfa(2), random_state=0, **few).fit(X)
+        >>> model.inverse_transform(model.transform(X)).shape
+        (20, 4)
+        """
         check_is_fitted(self)
         with blaming("Z"):
             features = check_array(Z, dtype=np.float64, input_name="Z")
@@ -379,8 +463,28 @@ class NetworkTransformer(TransformerMixin, BaseEstimator):
         return out
 
     def score(self, X: Any, y: Any = None) -> float:
-        """The mean log density of a row, given the posterior means of what it depends on. Larger
-        is better."""
+        """The mean log density of a row, given the posterior means of what it depends on.
+
+        Parameters
+        ----------
+        X : rows × columns
+            Data with the columns of `fit`.
+        y : ignored
+            For scikit-learn.
+
+        Returns
+        -------
+        float
+            Larger is better.
+
+        Examples
+        --------
+        >>> X = np.array([[4, 1, 0, 0], [3, 2, 0, 0], [0, 0, 3, 5], [0, 0, 4, 4]] * 5)
+        >>> few = dict(burn_in=5, draws=3, thin=1, transform_burn_in=5, transform_draws=5)
+        >>> model = pgbn.NetworkTransformer(pgbn.zoo.pfa(2), random_state=0, **few).fit(X)
+        >>> model.score(X) > -20
+        True
+        """
         check_is_fitted(self)
         network, name = self.network_, self.network_.observed[0]
         cells = self._cells(network, X)
@@ -392,8 +496,21 @@ class NetworkTransformer(TransformerMixin, BaseEstimator):
         return float(log_density(program, name)[0]) / program.sizes[self.rows]
 
     def to_arviz(self) -> Any:
-        """``draws_`` as ArviZ takes them, with the names of the columns of X as coords (needs the
-        extra ``pgbn[arviz]``)."""
+        """``draws_`` as ArviZ takes them. Needs the extra ``pgbn[arviz]``.
+
+        Returns
+        -------
+        xarray.DataTree
+            The group "posterior". The names of the columns of X are coordinates.
+
+        Examples
+        --------
+        >>> X = np.array([[4, 1, 0, 0], [3, 2, 0, 0], [0, 0, 3, 5], [0, 0, 4, 4]] * 5)
+        >>> few = dict(burn_in=5, draws=3, thin=1, transform_burn_in=5, transform_draws=5)
+        >>> model = pgbn.NetworkTransformer(pgbn.zoo.pfa(2), random_state=0, **few).fit(X)
+        >>> sorted(model.to_arviz())
+        ['posterior']
+        """
         check_is_fitted(self)
         names = {}
         if hasattr(self, "feature_names_in_"):

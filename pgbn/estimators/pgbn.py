@@ -267,11 +267,31 @@ class PGBN(NetworkTransformer, TopicMethods, _Settings):
     # ---- fitting --------------------------------------------------------------------
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Train on documents × terms, sparse or dense.
+        """Train on documents × terms.
 
-        Ctrl-C, SIGTERM and SIGHUP stop after the sweep with a `KeyboardInterrupt`; the estimator
-        keeps what was trained, and with ``warm_start`` another `fit` continues from there. If `fit`
-        fails, the estimator is what it was before.
+        Ctrl-C, SIGTERM and SIGHUP stop after the sweep with a `KeyboardInterrupt`. The estimator
+        then keeps what was trained, and another `fit` with ``warm_start`` continues from there. If
+        it fails, the estimator is what it was before.
+
+        Parameters
+        ----------
+        X : documents × terms
+            The data, sparse or dense.
+        y : ignored
+            For scikit-learn.
+
+        Returns
+        -------
+        PGBN
+            The estimator itself.
+
+        Examples
+        --------
+        >>> X = np.array([[4, 1, 0, 0], [3, 2, 0, 0], [0, 0, 3, 5], [0, 0, 4, 4]] * 5)
+        >>> few = dict(burn_in=20, sweeps=10, transform_burn_in=10, transform_draws=10)
+        >>> model = pgbn.PGBN((4, 2), min_width=1, random_state=0, **few).fit(X)
+        >>> model.components_.shape == (model.widths_[0], 4)
+        True
         """
         with unchanged_on_failure(self):
             check_settings(self)
@@ -330,9 +350,30 @@ class PGBN(NetworkTransformer, TopicMethods, _Settings):
     # ---- some documents at a time ---------------------------------------------------
 
     def partial_fit(self, X: Any, y: Any = None) -> Self:
-        """Learn from documents that arrive later, in addition to those seen before: a step for
-        every ``batch_size`` of them. It continues from `fit`; without one, the first documents are
-        sampled by Gibbs, and widths are those of ``max_width``."""
+        """Learn from documents that arrive later, in addition to those seen so far.
+
+        A step is made for every ``batch_size`` of them. It continues from `fit`. Without a `fit`,
+        the first documents are sampled by Gibbs, and the widths are those of ``max_width``.
+
+        Parameters
+        ----------
+        X : documents × terms
+            The new documents.
+        y : ignored
+            For scikit-learn.
+
+        Returns
+        -------
+        PGBN
+            The estimator itself.
+
+        Examples
+        --------
+        >>> X = np.array([[4, 1, 0, 0], [3, 2, 0, 0], [0, 0, 3, 5], [0, 0, 4, 4]] * 5)
+        >>> model = pgbn.PGBN((3, 2), random_state=0).partial_fit(X[:10]).partial_fit(X[10:])
+        >>> model.training_.stopped
+        '20 documents seen'
+        """
         with unchanged_on_failure(self):
             check_settings(self)
             fitted = hasattr(self, "training_")
@@ -587,10 +628,36 @@ class PGBN(NetworkTransformer, TopicMethods, _Settings):
     def perplexity(  # type: ignore[override]
         self, X: Any, held_out: Any = None, fraction: float = 0.5, *, train: Any = None
     ) -> float:
-        """Per-word perplexity of ``held_out`` given θ from ``X``, or of the rest of each document
-        of X given ``fraction`` of its tokens (document completion). With ``train``, the documents
-        that it was fitted on, Φ learns from the seen tokens too: the chain continues over both, for
-        ``transform_burn_in`` and ``transform_draws`` sweeps. The estimator does not change."""
+        """How well the model predicts words of new documents; smaller is better.
+
+        A part of each document is seen, and the rest is predicted (document completion).
+
+        Parameters
+        ----------
+        X : documents × terms
+            New documents. With ``held_out``, their seen words.
+        held_out : documents × terms, optional
+            The other words of the same documents. By default the words of X are split at random.
+        fraction : float
+            The share of the words of X that is seen, if there is no ``held_out``.
+        train : documents × terms, optional
+            The documents of `fit`. Φ then learns from the seen words too: the chain continues over
+            both for ``transform_burn_in`` and ``transform_draws`` sweeps. The estimator does not
+            change.
+
+        Returns
+        -------
+        float
+            The perplexity per word.
+
+        Examples
+        --------
+        >>> X = np.array([[4, 1, 0, 0], [3, 2, 0, 0], [0, 0, 3, 5], [0, 0, 4, 4]] * 5)
+        >>> few = dict(burn_in=20, sweeps=10, transform_burn_in=10, transform_draws=10)
+        >>> model = pgbn.PGBN((4, 2), min_width=1, random_state=0, **few).fit(X)
+        >>> 1 < model.perplexity(X) < 4
+        True
+        """
         X, settings = self._documents(X), self._chain()
         if train is not None:
             settings["train"] = validate_documents(self, train, reset=False, name="train")
@@ -604,8 +671,31 @@ class PGBN(NetworkTransformer, TopicMethods, _Settings):
         return held.perplexity()
 
     def score(self, X: Any, y: Any = None) -> float:
-        """Counts: −ln perplexity by document completion. Other links: the mean log density of a
-        document given the posterior means of its rates. Larger is better."""
+        """The score of documents; larger is better.
+
+        Of counts it is −ln perplexity by document completion. Of other links it is the mean log
+        density of a document, given the posterior means of its rates.
+
+        Parameters
+        ----------
+        X : documents × terms
+            New documents.
+        y : ignored
+            For scikit-learn.
+
+        Returns
+        -------
+        float
+            The score.
+
+        Examples
+        --------
+        >>> X = np.array([[4, 1, 0, 0], [3, 2, 0, 0], [0, 0, 3, 5], [0, 0, 4, 4]] * 5)
+        >>> few = dict(burn_in=20, sweeps=10, transform_burn_in=10, transform_draws=10)
+        >>> model = pgbn.PGBN((4, 2), min_width=1, random_state=0, **few).fit(X)
+        >>> -2 < model.score(X) < 0
+        True
+        """
         check_is_fitted(self)
         if get_link(self.link_).is_counts:
             return -float(np.log(self.perplexity(X)))

@@ -591,24 +591,64 @@ class NetworkMethods:
     def explain(
         self, format: str = "text", sampler: str = "auto", brief: bool = False
     ) -> Explanation:
-        """The model, its augmentation, every conditional: "text", "markdown", "latex" or "html".
+        """The model, its augmentation, and every conditional, as formulas.
 
-        ``sampler`` is the sampler of the first layer that is explained, as in `chain`; "auto" is
-        the one that a chain uses for ordinary counts (`Chain.explain` looks at the data). ``brief``
-        gives the model and the sweep alone, without proofs. Notebooks show the formulas.
+        Parameters
+        ----------
+        format : str
+            "text", "markdown", "latex" or "html".
+        sampler : str
+            The sampler of the first layer that is explained, as in `chain`. "auto" is the one that
+            a chain uses for ordinary counts; `pgbn.Chain.explain` looks at the data.
+        brief : bool
+            Whether to give the model and the sweep alone, without proofs.
+
+        Returns
+        -------
+        Explanation
+            A string, which a notebook shows as formulas.
+
+        Examples
+        --------
+        >>> theta = pgbn.Gamma("theta", 2, 3, dims="doc")
+        >>> network = pgbn.Network(pgbn.Poisson("x", theta, dims="doc"))
+        >>> "(θⱼ | -) ∼ Gam(2 + xⱼ, 3 + 1)" in network.explain()
+        True
         """
         from pgbn.explain import explain
 
         return explain(self._network, format, sampler, brief)
 
     def augmented(self) -> nx.DiGraph:
-        """The graph with the drawn counts as separate nodes."""
+        """The graph with the drawn counts as separate nodes.
+
+        Returns
+        -------
+        networkx.DiGraph
+            A new graph; see `pgbn.explain.augmented`.
+
+        Examples
+        --------
+        >>> list(pgbn.zoo.pfa(2).augmented())[-3:]
+        ['split(x)', 'crt(theta1)', 'crt(r)']
+        """
         from pgbn.explain import augmented
 
         return augmented(self._network)
 
     def plot(self) -> Any:
-        """The graph as SVG: a string that Jupyter shows as a picture."""
+        """The graph as a picture.
+
+        Returns
+        -------
+        Picture
+            SVG, which a notebook shows; ``str(picture)`` is its text.
+
+        Examples
+        --------
+        >>> "<svg" in str(pgbn.zoo.pfa(2).plot())
+        True
+        """
         from pgbn.plot.picture import plot
 
         return plot(self._network)
@@ -621,16 +661,53 @@ class NetworkMethods:
         seed: Seed = 0,
         sweeps: Replicates = 300,
     ) -> Any:
-        """One sweep on tiny ``data`` as a page with a slider.
+        """One sweep on tiny data, as a page with a slider.
 
         It shows what is sent up and down, what is stale, and every equation with its numbers.
-        ``order`` is a second order of the steps, which is not checked, to compare."""
+
+        Parameters
+        ----------
+        data : dict
+            The data by node, as in `chain`.
+        order : list of str, optional
+            A second order of the steps to compare with. It is not checked.
+        seed : int
+            The seed.
+        sweeps : int
+            The sweeps over which the two orders are compared.
+
+        Returns
+        -------
+        Animation
+            A notebook shows it.
+
+        Examples
+        --------
+        >>> page = pgbn.zoo.pfa(2).animate({"x": [[2, 0, 1], [0, 3, 1]]}, sweeps=2)
+        """
         from pgbn.plot.animate import animate
 
         return animate(self._network, data, order, seed, sweeps)
 
     def schedule_for(self, sampler: str) -> Schedule:
-        """The schedule with a sampler of the first layer (see `chain`)."""
+        """The schedule with a sampler of the first layer.
+
+        Parameters
+        ----------
+        sampler : str
+            The sampler, as in `chain`.
+
+        Returns
+        -------
+        Schedule
+            The steps of a sweep; `print` shows them.
+
+        Examples
+        --------
+        >>> schedule = pgbn.zoo.pfa(2).schedule_for("collapsed")
+        >>> len(schedule.steps) > 0
+        True
+        """
         from pgbn.engine.first_layer.choice import schedule_for
 
         return schedule_for(self._network, sampler)

@@ -28,9 +28,21 @@ _definitions: dict[tuple[str, str], list[type[Node]]] = {}
 
 
 class Node(Expression):
-    """A random variable of the network.
+    """A random variable of the network: the base of `Latent` and `Observed`.
 
     Invariant: the class attribute `tag` is unique; it is the node's "type" in JSON.
+
+    Parameters
+    ----------
+    name : str
+        Its name in the network, in data and in draws.
+    dims : str or tuple of str
+        The names of its dims. Without dims the node is one number.
+
+    Examples
+    --------
+    >>> isinstance(pgbn.Gamma("theta", 2, 3), pgbn.extend.Node)
+    True
     """
 
     # slots whose value must be positive; whether the node's own value can be exactly 0 for any
@@ -112,19 +124,95 @@ class Node(Expression):
         return () if self.simplex is None else (self.simplex,)
 
     def slot_axes(self, slot: str) -> tuple[str, ...]:
-        """The dims that the expression in ``slot`` may have."""
+        """The dims that the expression in a slot may have; by default those of the node.
+
+        Parameters
+        ----------
+        slot : str
+            The name of the slot.
+
+        Returns
+        -------
+        tuple of str
+            The dims.
+
+        Examples
+        --------
+        >>> phi = pgbn.Dirichlet("phi", 0.1, over="term")
+        >>> x = pgbn.Multinomial("x", phi, over="term", dims="doc")
+        >>> x.slot_axes("probability"), x.slot_axes("total")
+        (('doc', 'term'), ('doc',))
+        """
         return self.axes
 
     def generate(self, stream: Stream, **slots: Any) -> Array:
-        """A draw of the node given its slots (4-d arrays that broadcast to stream.shape)."""
+        """A draw of the node given its slots. Every type defines it.
+
+        Parameters
+        ----------
+        stream : Stream
+            The random stream. ``stream.shape`` is the shape of the draw: the replicates, then three
+            dims.
+        **slots : array
+            The value of each slot, by name. They broadcast to ``stream.shape``.
+
+        Returns
+        -------
+        numpy.ndarray
+            An array of shape ``stream.shape``.
+
+        Examples
+        --------
+        >>> stream = pgbn.extend.Stream(7, (1, 1, 1, 3))
+        >>> pgbn.Gamma("theta", 2, 3).generate(stream, shape=2.0, rate=3.0).shape
+        (1, 1, 1, 3)
+        """
         raise _undefined(self, "generate", "stream")
 
     def log_density(self, value: Array, **slots: Any) -> Array:
-        """Elementwise log density; sums to the log density of the node. Only densities need it."""
+        """The log density of a value, elementwise; the sum is the log density of the node.
+
+        Only what computes densities needs it, such as `pgbn.Chain.log_likelihood`.
+
+        Parameters
+        ----------
+        value : array
+            The value of the node.
+        **slots : array
+            The value of each slot, by name.
+
+        Returns
+        -------
+        numpy.ndarray
+            A number for each entry of ``value``.
+
+        Examples
+        --------
+        >>> theta = pgbn.Gamma("theta", 1, 1)
+        >>> found = theta.log_density(np.array([0.5, 2.0]), shape=1.0, rate=1.0)
+        >>> bool(np.allclose(found, [-0.5, -2.0]))
+        True
+        """
         raise _undefined(self, "log_density", "value")
 
     def formula(self, **slots: str) -> str:
-        """The distribution in LaTeX, given its slots in LaTeX."""
+        r"""The distribution in LaTeX, for `pgbn.Network.explain`.
+
+        Parameters
+        ----------
+        **slots : str
+            Each slot in LaTeX, by name.
+
+        Returns
+        -------
+        str
+            The formula. By default it is the name of the type with its slots.
+
+        Examples
+        --------
+        >>> print(pgbn.Gamma("theta", 2, 3).formula(shape="a", rate="b"))
+        \mathrm{Gam}(a,\ b)
+        """
         return rf"\mathrm{{{type(self).__name__}}}({', '.join(slots.values())})"
 
     def __str__(self) -> str:
@@ -137,7 +225,28 @@ class Node(Expression):
 
 
 class Latent(Node):
-    """A node whose value is unknown and is drawn."""
+    """A node whose value is unknown and is drawn.
+
+    Parameters
+    ----------
+    name : str
+        Its name in the network and in draws.
+    dims : str or tuple of str
+        The names of its dims. Without dims the node is one number.
+    update : str
+        The name of a kernel that draws it in place of its draw rule, such as "slice".
+
+    Examples
+    --------
+    >>> from pgbn import extend
+    >>> class Exponential(extend.Latent):
+    ...     tag = "docs.exponential"
+    ...     rate: extend.Slot
+    ...     def generate(self, stream, **slots):
+    ...         return extend.vectorised.gamma(stream, 1.0, slots["rate"])
+    >>> Exponential("theta", 2, dims="doc").axes
+    ('doc',)
+    """
 
     # values above it are rejected: products of two of them would not be finite
     largest: ClassVar[float] = 1e150
@@ -151,7 +260,27 @@ class Latent(Node):
     update: str = ""  # the name of a kernel that draws it in place of its draw rule
 
     def refuses(self, value: Array) -> str | None:
-        """The reason why these values (in the order of the axes) are impossible, or None."""
+        """The reason why some values of the node are impossible.
+
+        The default accepts finite values of at least 0 that are not larger than `largest`. Values
+        of a simplex must also sum to one.
+
+        Parameters
+        ----------
+        value : array
+            The values, with their dims in the order of ``axes``.
+
+        Returns
+        -------
+        str or None
+            The reason, which completes a sentence that begins with the node. None if all are
+            possible.
+
+        Examples
+        --------
+        >>> pgbn.Gamma("theta", 2, 3).refuses(np.array([-1.0]))
+        'has the value -1; give finite values of at least 0'
+        """
         if not np.isfinite(value).all() or (value < 0).any():
             bad = value[~(np.isfinite(value) & (value >= 0))].flat[0]
             return f"has the value {bad:g}; give finite values of at least 0"
@@ -166,45 +295,190 @@ class Latent(Node):
         return None
 
     def refuses_mean(self, value: Array) -> str | None:
-        """The same for a mean of values: a mean of integers need not be an integer."""
+        """The reason why some means of values are impossible.
+
+        By default it is `refuses`. A type of integers defines it, since their mean need not be one.
+
+        Parameters
+        ----------
+        value : array
+            The means, with their dims in the order of ``axes``.
+
+        Returns
+        -------
+        str or None
+            The reason, or None if all are possible.
+
+        Examples
+        --------
+        >>> counts = pgbn.HiddenPoisson("n", 2)
+        >>> counts.refuses(np.array(0.5)) is None, counts.refuses_mean(np.array(0.5)) is None
+        (False, True)
+        """
         return self.refuses(value)
 
     def expectation(self, **slots: Any) -> Array | None:
-        """The expectation given the slots, or None if it has no formula.
+        """The expectation of the node given its slots. `pgbn.Network.estimate` uses it.
 
-        A node with a simplex also receives the ``axis`` of the simplex."""
+        Parameters
+        ----------
+        **slots : array
+            The value of each slot, by name. A node with a simplex also receives the ``axis`` of it.
+
+        Returns
+        -------
+        numpy.ndarray or None
+            The expectation, or None if it has no formula.
+
+        Examples
+        --------
+        >>> float(pgbn.Gamma("theta", 2, 4).expectation(shape=np.array(2.0), rate=np.array(4.0)))
+        0.5
+        """
         return None
 
     def expected_log_density(self, mean: Array, geometric: Array, /, **slots: Any) -> Array | None:
-        """E ln p(x | slots) of a value with a mean and a geometric mean e^{E ln x}, or None if
-        there is no formula. The bound of variational Bayes needs it."""
+        """The expectation of ln p(x | slots) of a random value x.
+
+        The bound of variational Bayes needs it.
+
+        Parameters
+        ----------
+        mean : array
+            The mean of x.
+        geometric : array
+            Its geometric mean e^{E ln x}.
+        **slots : array
+            The value of each slot, by name.
+
+        Returns
+        -------
+        numpy.ndarray or None
+            The expectation, or None if it has no formula.
+
+        Examples
+        --------
+        >>> theta, one = pgbn.Gamma("theta", 1, 1), np.array(1.0)
+        >>> bool(np.isclose(theta.expected_log_density(one, one, shape=1.0, rate=1.0), -1.0))
+        True
+        """
         return None
 
     def begin(self, value: Array) -> Array:
-        """The value at which a chain begins, from a draw of the prior or of some of its rows.
+        """The value at which a chain begins. Any possible value will do.
 
-        Any possible value will do."""
+        Parameters
+        ----------
+        value : array
+            A draw of the prior, or of some of its rows.
+
+        Returns
+        -------
+        numpy.ndarray
+            The first value, by default the draw itself.
+
+        Examples
+        --------
+        >>> pgbn.Dirichlet("phi", 0.1, over="term").begin(np.array([0.25, 0.75]))
+        array([0.25, 0.75])
+        """
         return value
 
 
 class Observed(Node):
-    """A node whose value is data."""
+    """A node whose value is data.
+
+    Parameters
+    ----------
+    name : str
+        Its name in the network, and of its data.
+    dims : str or tuple of str
+        The names of its dims. Without dims the node is one number.
+
+    Examples
+    --------
+    >>> from pgbn import extend
+    >>> class Waiting(extend.Observed):
+    ...     tag = "docs.waiting"
+    ...     rate: extend.Slot
+    ...     def generate(self, stream, **slots):
+    ...         return extend.vectorised.gamma(stream, 1.0, slots["rate"])
+    ...     def check(self, values):
+    ...         return "negative times" if (values < 0).any() else None
+    >>> Waiting("x", 2, dims="doc").check(np.array([1.5, -2.0]))
+    'negative times'
+    """
 
     # whether data above 0 have probability 0 if the latent counts behind them are 0
     positive_needs_counts: ClassVar[bool] = False
 
     def log_density_cells(self, value: Array, **slots: Any) -> Array:
-        """Log density of separate cells, for types whose cells are independent."""
+        """The log density of separate cells, for types whose cells are independent.
+
+        Parameters
+        ----------
+        value : array
+            The data of some cells.
+        **slots : array
+            The value of each slot at these cells, by name.
+
+        Returns
+        -------
+        numpy.ndarray
+            A number for each cell.
+
+        Examples
+        --------
+        >>> x = pgbn.Poisson("x", 1)
+        >>> bool(np.allclose(x.log_density_cells(np.array([0.0, 1.0]), rate=1.0), -1.0))
+        True
+        """
         return self.log_density(value, **slots)
 
     def told_by_data(self, value: Array, axis: int) -> dict[str, Array]:
-        """The slots that the data determine, such as the total of a multinomial along ``axis``.
+        """The slots that the data determine, such as the total of a multinomial.
 
-        Predictions use these slots too."""
+        Predictions use these slots too.
+
+        Parameters
+        ----------
+        value : array
+            The data.
+        axis : int
+            The axis of the simplex.
+
+        Returns
+        -------
+        dict
+            The value of each such slot, by name. By default there are none.
+
+        Examples
+        --------
+        >>> phi = pgbn.Dirichlet("phi", 0.1, over="term")
+        >>> x = pgbn.Multinomial("x", phi, over="term", dims="doc")
+        >>> x.told_by_data(np.array([[2, 3]]), axis=1)
+        {'total': array([[5.]])}
+        """
         return {}
 
     def check(self, values: Array) -> str | None:
-        """The fault of these (finite) data values, such as "negative values", or None."""
+        """The fault of data values. By default all finite values are possible.
+
+        Parameters
+        ----------
+        values : array
+            Values of data, which are finite.
+
+        Returns
+        -------
+        str or None
+            The fault, such as "negative values", and its remedy. None if there is none.
+
+        Examples
+        --------
+        >>> pgbn.Poisson("x", 1).check(np.array([2, 0])) is None
+        True
+        """
         return None
 
 

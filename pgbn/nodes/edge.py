@@ -31,12 +31,22 @@ _OWN = ("evaluate", "split", "expose")
 
 
 class Edge(Expression):
-    """An expression that stands for another one (`expand`), or has its own `evaluate`, `split` and
-    `expose`.
+    """An operation for expressions: it stands for another one, or brings an evaluation of its own.
 
     Invariants: the class attribute `tag` is unique; it is the "edge" in JSON. Fields annotated as
     `pgbn.extend.Slot` contain expressions, the others values that pydantic can write as JSON. A
     type defines `expand`, or all three of `evaluate`, `split` and `expose`.
+
+    Examples
+    --------
+    >>> from pgbn import extend
+    >>> class Twice(extend.Edge):
+    ...     tag = "docs.twice"
+    ...     of: extend.Slot
+    ...     def expand(self):
+    ...         return 2.0 * self.of
+    >>> print(Twice(pgbn.Gamma("theta", 2, 3, dims="doc")))
+    Twice(theta)
     """
 
     _multiplies: ClassVar[bool] = True
@@ -63,7 +73,18 @@ class Edge(Expression):
         _types[cls.tag] = cls
 
     def expand(self) -> Any:
-        """The expression that it stands for, made of other operations."""
+        """The expression that it stands for, made of other operations.
+
+        Returns
+        -------
+        Expression
+            The expression. It is asked for once.
+
+        Examples
+        --------
+        >>> def expand(self):  # of a type with the slot `of`
+        ...     return 2.0 * self.of
+        """
         raise NetworkError(
             f"{type(self).__name__}: does not define expand(self), which returns the expression "
             "that it stands for, such as pgbn.Constant(w, dims=…) @ self.of; nor evaluate, split "
@@ -71,34 +92,123 @@ class Edge(Expression):
         )
 
     def dims_of(self, **operands: tuple[str, ...]) -> tuple[str, ...]:
-        """The dims of the value, given those of the operands by slot. The default is all dims."""
+        """The dims of the value, given those of the operands. By default they are all of them.
+
+        Parameters
+        ----------
+        **operands : tuple of str
+            The dims of the expression in each slot, by name.
+
+        Returns
+        -------
+        tuple of str
+            The dims.
+
+        Examples
+        --------
+        >>> def dims_of(self, weights, of):  # of a type that sums over the dims of its weights
+        ...     return of
+        """
         return tuple(dict.fromkeys(dim for dims in operands.values() for dim in dims))
 
     def independent_dims(self, **operands: tuple[str, ...]) -> tuple[str, ...]:
-        """The dims along which rows do not depend on each other, given the dims of the operands.
+        """The dims along which rows do not depend on each other. By default there are none.
 
         Row i of the value depends on row i alone of each operand that has the dim, in the same way
-        for all rows. `net.infer` accepts new rows along these dims. The default is none."""
+        for all rows. `pgbn.Network.infer` accepts new rows along these dims.
+
+        Parameters
+        ----------
+        **operands : tuple of str
+            The dims of the expression in each slot, by name.
+
+        Returns
+        -------
+        tuple of str
+            The dims.
+
+        Examples
+        --------
+        >>> def independent_dims(self, of):  # of a type that works on one entry at a time
+        ...     return of
+        """
         return ()
 
     def evaluate(self, **operands: Any) -> Any:
-        """The value (R, *dims_of) from arrays (R or 1, *dims) of the operands.
+        """The value, given those of the operands.
 
-        It is linear in each operand, with coefficients that are never negative."""
+        It is linear in each operand, with coefficients that are never negative.
+
+        Parameters
+        ----------
+        **operands : array
+            The value of each slot, by name: (R or 1, dims of the operand). R is the number of
+            replicates.
+
+        Returns
+        -------
+        numpy.ndarray
+            (R, `dims_of`).
+
+        Examples
+        --------
+        >>> def evaluate(self, of):  # of a type that doubles its operand
+        ...     return 2.0 * of
+        """
         raise NotImplementedError
 
     def split(self, stream: Any, count: Any, **operands: Any) -> dict[str, Any]:
-        """The counts (R, *dims) of the entries of each slot.
+        """The counts of the entries of each slot.
 
-        The ``count`` (R, *dims_of) of every cell is shared out among its summands in proportion to
-        them. A summand is a product of one entry of each operand; all these entries receive its
-        counts."""
+        The count of every cell is shared out among its summands in proportion to them. A summand is
+        a product of one entry of each operand; all these entries receive its counts.
+        `pgbn.extend.share_out` draws the shares.
+
+        Parameters
+        ----------
+        stream : Stream
+            The random stream.
+        count : array
+            The count of each cell of the value, (R, `dims_of`).
+        **operands : array
+            The value of each slot, by name, as for `evaluate`.
+
+        Returns
+        -------
+        dict
+            The counts of each slot, by name: (R, dims of the operand).
+
+        Examples
+        --------
+        >>> def split(self, stream, count, of):  # one summand: all counts belong to it
+        ...     return {"of": count}
+        """
         raise NotImplementedError
 
     def expose(self, slot: str, exposure: Any, shape: tuple[int, ...], **others: Any) -> Any:
-        """Σ_v q_v c_ve: the exposure of the entries of one operand, which has this ``shape``.
+        """The exposure of the entries of one operand: Σ_v q_v c_ve.
 
-        It is made from the ``exposure`` (R, *dims_of) of the value and the other operands."""
+        Parameters
+        ----------
+        slot : str
+            The slot of the operand.
+        exposure : array
+            The exposure q of each cell of the value, (R, `dims_of`).
+        shape : tuple of int
+            The shape of the result.
+        **others : array
+            The value of each other slot, by name.
+
+        Returns
+        -------
+        numpy.ndarray
+            The exposure of each entry.
+
+        Examples
+        --------
+        >>> def expose(self, slot, exposure, shape):  # of a type that doubles its operand
+        ...     return 2.0 * exposure
+        """
         raise NotImplementedError
 
     @property

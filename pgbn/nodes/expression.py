@@ -262,7 +262,21 @@ _slots: dict[type[Expression], tuple[str, ...]] = {}
 
 
 class Expression(_Model):
-    """Anything that has a value with named dims. Compared by identity, never changed."""
+    """Anything that has a value with named dims. Compared by identity, never changed.
+
+    Parameters
+    ----------
+    *args : expression, array or number
+        The slots without a default, in the order of their declaration. All other fields are given
+        by name.
+
+    Examples
+    --------
+    >>> theta = pgbn.Gamma("theta", 2, 3, dims=("doc", "topic"))
+    >>> phi = pgbn.Dirichlet("phi", 0.1, over="term", dims="topic")
+    >>> isinstance(2 * theta @ phi, pgbn.extend.Expression)
+    True
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True)
 
@@ -291,7 +305,18 @@ class Expression(_Model):
 
     @classmethod
     def slots(cls) -> tuple[str, ...]:
-        """The names of the fields that take one expression each, in order."""
+        """The names of the fields that take one expression each.
+
+        Returns
+        -------
+        tuple of str
+            The names, in the order of their declaration.
+
+        Examples
+        --------
+        >>> pgbn.Gamma.slots()
+        ('shape', 'rate')
+        """
         if cls in _slots:
             return _slots[cls]
         found = tuple(
@@ -382,7 +407,24 @@ class Expression(_Model):
         return Index(of=self, by=_as_categories(self, by))
 
     def rename(self, **names: str) -> Rename:
-        """The same value with dims renamed: ``theta.rename(topic="previous")``."""
+        """The same value with dims renamed.
+
+        Parameters
+        ----------
+        **names : str
+            The new name of each old one.
+
+        Returns
+        -------
+        Rename
+            An expression.
+
+        Examples
+        --------
+        >>> theta = pgbn.Gamma("theta", 2, 3, dims=("doc", "topic"))
+        >>> isinstance(theta.rename(topic="previous"), pgbn.Rename)
+        True
+        """
         return Rename(of=self, names=names)
 
 

@@ -53,6 +53,18 @@ class Evidence:
       negative. The nodes in a weighted sum ψ receive the evidence through the weights.
 
     Evidence of several children is added up.
+
+    Parameters
+    ----------
+    count : array
+        The count of each entry.
+    exposure : array
+        The exposure of each entry.
+
+    Examples
+    --------
+    >>> pgbn.extend.Evidence(count=3, exposure=1.5)
+    Evidence(count=3, exposure=1.5)
     """
 
     count: Any

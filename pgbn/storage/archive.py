@@ -198,8 +198,25 @@ Files = Callable[[str], Group]  # the arrays of a group, read on demand
 
 @dataclass
 class Parts:
-    """The pieces of an object: JSON, and groups of arrays that become files. ``names`` are the
-    names of its ``terms`` columns."""
+    """The pieces of an object, as `pgbn.extend.register_codec` saves it.
+
+    Parameters
+    ----------
+    content : dict
+        What can be written as JSON.
+    arrays : dict
+        Groups of arrays by name; each group, a dict of arrays, becomes a file.
+    names : sequence of str or dict, optional
+        The names of the terms.
+    terms : int, optional
+        The number of terms.
+
+    Examples
+    --------
+    >>> parts = pgbn.extend.Parts({"unit": "day"}, {"times": {"t": np.arange(3)}})
+    >>> list(parts.arrays)
+    ['times']
+    """
 
     content: dict[str, Any]
     arrays: Mapping[str, Group | InParts] = field(default_factory=dict)
@@ -222,8 +239,36 @@ _documents: list[Callable[[Any], Group]] = []
 def register_codec(
     kind: str, owner: type, encode: Encode, decode: Decode, article: str = ""
 ) -> None:
-    """Save objects of the type ``owner`` as ``kind``; ``article`` is their name in the list of all
-    types that can be saved."""
+    """Save objects of a type by `pgbn.save`, and read them by `pgbn.load`.
+
+    Parameters
+    ----------
+    kind : str
+        The name of the type in files: unique, with your prefix.
+    owner : type
+        The type.
+    encode : callable
+        ``encode(value)`` returns the `pgbn.extend.Parts` of an object.
+    decode : callable
+        ``decode(content, files, threads=…, names=…)`` returns the object. ``files(group)`` reads
+        a group of arrays, ``names`` are those of the terms.
+    article : str
+        Its name in the list of all types that can be saved, such as "a network".
+
+    Examples
+    --------
+    >>> class Times:
+    ...     def __init__(self, t):
+    ...         self.t = t
+    >>> def encode(times):
+    ...     return pgbn.extend.Parts({}, {"times": {"t": times.t}})
+    >>> def decode(content, files, **options):
+    ...     return Times(files("times")["t"])
+    >>> pgbn.extend.register_codec("docs.times", Times, encode, decode)
+    >>> pgbn.save(Times(np.arange(3)), "times")
+    >>> pgbn.load("times").t
+    array([0, 1, 2])
+    """
     _types[owner] = (kind, article or f"a {owner.__name__}", encode)
     _decoders[kind] = decode
 

@@ -75,23 +75,50 @@ def read_priors(content: Mapping[str, Any]) -> Priors:
 class TrainedNetwork(TopicMethods, FittedModel):
     """A network of T layers with its parameters fixed: a belief network, or one of any family.
 
-    ``network`` is the network of nodes, ``layers`` are the dims of the units of its layers, from
-    the data up. ``means`` are the posterior means of nodes that all rows share, by name: for
-    proportions, given their counts; for others, the values of the last sweeps. ``traces`` has
-    arrays "sweep", "log_likelihood", "width" (active factors of the top layer) and, after
-    `merge`, "before_merging", 1 for rows from before the merge. ``state`` is the last
-    state of the chain, to continue from; it may be empty. ``sweeps`` were run in all. ``draws`` are
-    those that ``keep_draws`` asked for, by node, with the draw as the first axis. New rows of any
-    network: ``trained.network.infer(data, given=trained.means)``, or ``given=trained.draws``.
+    `pgbn.train_layerwise` and `pgbn.train_minibatch` return it, and `of_topics` makes a belief
+    network from its arrays. A belief network also has the attributes ``phi``, ``r``, ``eta`` and
+    ``noise``. Topics of each layer are numbered by weight, the largest first. For new rows of any
+    network call ``trained.network.infer(data, given=trained.means)``, or ``given=trained.draws``.
 
-    A belief network has a ``link`` (others have ""), its ``priors``, ``phi``, ``r``, ``eta`` and
-    ``noise``. ``c[t-2]`` is the median over the training documents of c^(t)_j, t = 2…T+1.
-    ``weights[t-1]`` are the tokens that each topic accounts for at the last sweep, see
-    `tokens_of_topics`. ``labels`` are names of topics (layer, number) that a reader has given, see
-    `with_labels`. ``vocabulary`` are the names of the terms, if there are any: lists of topics and
-    reports use them. Topics of each layer are numbered by weight, the largest first;
-    ``order[t-1][k]`` is the number that topic k had in the chain. `of_topics` makes a belief
-    network from its arrays.
+    Parameters
+    ----------
+    network : Network
+        The network of nodes.
+    layers : tuple of str
+        The dims of the units of its layers, from the data up.
+    means : dict
+        The posterior means of nodes that all rows share, by name. Those of proportions are means
+        given their counts, those of other nodes are means over the last sweeps.
+    traces : dict
+        The arrays "sweep", "log_likelihood" and "width" (active topics of the top layer). After
+        `merge` also "before_merging", 1 for rows from before the merge.
+    state : dict
+        The last state of the chain, to continue from; it may be empty.
+    sweeps : int
+        The number of all sweeps.
+    draws : dict
+        The draws that ``keep_draws`` asked for, by node, with the draw as the first axis.
+    link : str
+        The link of a belief network; "" for others.
+    priors : Priors
+        The constants of a belief network.
+    c : array
+        ``c[t-2]`` is the median over the training documents of c^(t)_j, t = 2…T+1.
+    weights : tuple of array
+        ``weights[t-1]`` are the tokens that each topic accounts for at the last sweep.
+    labels : dict
+        The names of topics that a reader has given, by (layer, number); see `with_labels`.
+    vocabulary : sequence of str, optional
+        The names of the terms, which lists of topics and reports show.
+    order : tuple of array
+        ``order[t-1][k]`` is the number that topic k had in the chain.
+
+    Examples
+    --------
+    >>> phi, r = [np.array([[0.5, 0.5, 0.0], [0.0, 0.5, 0.5]])], np.array([1.0, 2.0])
+    >>> model = pgbn.TrainedNetwork.of_topics(phi, r, c=np.ones(1))
+    >>> model.widths, model.vocabulary_size
+    ((2,), 3)
     """
 
     network: Network
@@ -122,9 +149,40 @@ class TrainedNetwork(TopicMethods, FittedModel):
         priors: Priors | None = None,
         **others: Any,
     ) -> TrainedNetwork:
-        """A belief network from its arrays. ``phi[t-1]`` is Φ^(t), (K_t, K_{t-1}), K_0 = V: rows
-        are topics and sum to one. ``r`` are the shapes of the top layer. ``eta`` is 0.05 by
-        default. ``others`` are further fields."""
+        """A belief network from its arrays.
+
+        Parameters
+        ----------
+        phi : sequence of array
+            ``phi[t-1]`` is Φ^(t), (K_t, K_{t-1}), where K_0 is the number of terms. Rows are topics
+            and sum to one.
+        r : array
+            The shapes of the top layer.
+        c : array
+            ``c[t-2]`` is the rate c^(t) of a document, t = 2…T+1.
+        eta : sequence of float
+            The Dirichlet parameter of each layer; 0.05 by default.
+        link : str
+            "poisson", "bernoulli", "gamma" or a link of your own.
+        noise : float
+            The noise of a link that has one.
+        priors : Priors, optional
+            The other constants.
+        **others
+            Further fields of `TrainedNetwork`, such as ``vocabulary``.
+
+        Returns
+        -------
+        TrainedNetwork
+            The network.
+
+        Examples
+        --------
+        >>> phi, r = [np.array([[0.5, 0.5, 0.0], [0.0, 0.5, 0.5]])], np.array([1.0, 2.0])
+        >>> model = pgbn.TrainedNetwork.of_topics(phi, r, c=np.ones(1))
+        >>> model.widths
+        (2,)
+        """
         priors = Priors() if priors is None else priors
         if not isinstance(priors, Priors):
             raise DataError(f"TrainedNetwork: priors={priors!r:.60}: give pgbn.Priors(...)")
@@ -279,7 +337,25 @@ class TrainedNetwork(TopicMethods, FittedModel):
         return int(self.phi[0].shape[1])
 
     def with_topics(self, **arrays: Any) -> TrainedNetwork:
-        """The same with other arrays, those of `of_topics`, or other fields."""
+        """The same network with other arrays.
+
+        Parameters
+        ----------
+        **arrays
+            Arguments of `of_topics` that replace those of this network.
+
+        Returns
+        -------
+        TrainedNetwork
+            A copy. If ``phi`` is given, its topics have no ``order``.
+
+        Examples
+        --------
+        >>> phi, r = [np.array([[0.5, 0.5, 0.0], [0.0, 0.5, 0.5]])], np.array([1.0, 2.0])
+        >>> model = pgbn.TrainedNetwork.of_topics(phi, r, c=np.ones(1))
+        >>> model.with_topics(r=np.array([3.0, 1.0])).r
+        array([3., 1.])
+        """
         own = {name: getattr(self, name) for name in ("phi", "r", "eta", "noise")}
         own |= {entry.name: getattr(self, entry.name) for entry in fields(self)
                 if entry.name not in ("network", "layers", "means")}  # fmt: skip

@@ -26,22 +26,44 @@ Array = NDArray[Any]
 
 @dataclass(frozen=True)
 class Link:
-    """A row of the table.
+    """A row of the table of links: how a rate λ becomes data.
 
-    ``takes`` says in a few words which data it accepts. ``node`` is the type of their node, or a
-    function that makes it: it is called with a name, the rate, a node called noise if ``noise``,
-    and ``dims=``. Its rule for the rate must be that of Poisson counts, (n, 1).
+    Parameters
+    ----------
+    name : str
+        What ``link=`` of models takes.
+    takes : str
+        The data that it accepts, in a few words.
+    node : type or callable
+        The type of the data node, or a function that makes it from a name, the rate, a node called
+        noise if ``noise``, and ``dims=``. Its rule for the rate must be that of Poisson counts,
+        (n, 1).
+    latent : str, callable or None
+        How the count n behind a datum y > 0 is drawn for new rows. None: the data are the counts.
+        "truncated_poisson": given n ≥ 1. "bessel": given y ~ Gam(n, noise). Or a function of (rng,
+        value, rate, noise) that numba can compile and that returns an integer. It passes the stream
+        ``rng`` to draws of `pgbn.samplers.variates`.
+    noise : bool
+        Whether the data have a noise.
+    whole : bool
+        Whether the data are integers.
+    suits : callable, optional
+        A function of the non-zero values of data. It says whether "auto" of the estimators picks
+        the link.
+    turn : int
+        "auto" tries the links in the order of these numbers.
+    any_rate : bool
+        Whether synthetic data are made without counts. A rate may then be 2^31 or more.
+    generate_by : callable, optional
+        Makes synthetic data from (stream, second stream, rate, noise), instead of ``generate`` of
+        the node.
 
-    ``latent`` is how the count n behind a datum y > 0 is drawn for new rows: None if the data are
-    the counts; "truncated_poisson", given n ≥ 1; "bessel", given y ~ Gam(n, noise); or a function
-    of (rng, value, rate, noise) that numba can compile and that returns an integer. ``rng`` is a
-    stream, to be passed to draws of `pgbn.samplers.variates`.
-
-    ``whole``: the data are integers. ``suits``, a function of the non-zero values of data, says
-    whether "auto" of the estimators picks the link; links are tried in the order of ``turn``.
-    ``any_rate``: synthetic data are made without counts, so that a rate may be 2^31 or more.
-    ``generate_by`` makes them from (stream, second stream, rate, noise) instead of the node's own
-    `generate`.
+    Examples
+    --------
+    >>> from pgbn import extend
+    >>> link = extend.Link("events", "numbers of events", pgbn.Poisson, latent=None, whole=True)
+    >>> link.is_counts
+    True
     """
 
     name: str
@@ -63,23 +85,109 @@ class Link:
     def observe(
         self, name: str, rate: Expression, dims: tuple[str, ...], noise: Latent | None = None
     ) -> Observed:
-        """The data node ``name``; ``noise`` is needed if the link has noise."""
+        """A data node with this link.
+
+        Parameters
+        ----------
+        name : str
+            Its name.
+        rate : Expression
+            The rate λ.
+        dims : tuple of str
+            Its dims.
+        noise : Latent, optional
+            The noise, which a link with noise needs.
+
+        Returns
+        -------
+        Observed
+            The node.
+
+        Examples
+        --------
+        >>> link = pgbn.extend.Link("events", "numbers of events", pgbn.Poisson, latent=None)
+        >>> theta = pgbn.Gamma("theta", 2, 3, dims="doc")
+        >>> link.observe("x", theta, ("doc",))
+        Poisson('x', rate=theta, dims=('doc',))
+        """
         slots = (rate, noise) if self.noise else (rate,)
         return self.node(name, *slots, dims=dims)
 
     def data_node(self, name: str = "X") -> Observed:
-        """A data node of documents × terms, which checks the values of data."""
+        """A data node of documents × terms, which checks the values of data.
+
+        Parameters
+        ----------
+        name : str
+            Its name.
+
+        Returns
+        -------
+        Observed
+            The node; its rate is 1.
+
+        Examples
+        --------
+        >>> link = pgbn.extend.Link("events", "numbers of events", pgbn.Poisson, latent=None)
+        >>> link.data_node().axes
+        ('doc', 'term')
+        """
         noise = Gamma("noise", 1.0, 1.0) if self.noise else None
         return self.observe(name, Constant(value=1.0), ("doc", "term"), noise)
 
     def generate(self, stream: Any, second: Any, rate: Array, noise: float) -> Array:
-        """Data given their rates, in the shape of the stream; ``second`` is another stream."""
+        """Synthetic data, given their rates.
+
+        Parameters
+        ----------
+        stream : Stream
+            The random stream; the data have its shape.
+        second : Stream
+            Another stream, for links that draw twice.
+        rate : array
+            The rate of each cell.
+        noise : float
+            The noise, if the link has noise.
+
+        Returns
+        -------
+        numpy.ndarray
+            The data.
+
+        Examples
+        --------
+        >>> link = pgbn.extend.Link("events", "numbers of events", pgbn.Poisson, latent=None)
+        >>> one, other = (pgbn.extend.Stream(key, (1, 1, 2, 3)) for key in (1, 2))
+        >>> link.generate(one, other, np.ones((1, 1, 2, 3)), noise=1.0).shape
+        (1, 1, 2, 3)
+        """
         if self.generate_by is not None:
             return self.generate_by(stream, second, rate, noise)
         return self.data_node().generate(stream, rate=rate, **self._slots(noise))
 
     def log_density(self, value: Array, rate: Array, noise: float) -> Array:
-        """ln p(y | λ, noise) of every cell."""
+        """ln p(y | λ, noise) of every cell.
+
+        Parameters
+        ----------
+        value : array
+            The data y.
+        rate : array
+            The rate λ of each cell.
+        noise : float
+            The noise, if the link has noise.
+
+        Returns
+        -------
+        numpy.ndarray
+            A number for each cell.
+
+        Examples
+        --------
+        >>> link = pgbn.extend.Link("events", "numbers of events", pgbn.Poisson, latent=None)
+        >>> bool(np.allclose(link.log_density(np.zeros(2), np.array([1.0, 2.0]), 1.0), [-1, -2]))
+        True
+        """
         return self.data_node().log_density(value, rate=rate, **self._slots(noise))
 
     def _slots(self, noise: float) -> dict[str, float]:
@@ -90,7 +198,30 @@ _links: dict[str, Link] = {}
 
 
 def register_link(link: Link) -> Link:
-    """Add a link to the table; it replaces a link of the same name and node type."""
+    """Add a link to the table; it replaces a link of the same name and node type.
+
+    Parameters
+    ----------
+    link : Link
+        The link. Its name is then a value of ``link=`` everywhere.
+
+    Returns
+    -------
+    Link
+        The same.
+
+    Raises
+    ------
+    NetworkError
+        If the rules of its node do not agree with it, or another link has its name.
+
+    Examples
+    --------
+    >>> from pgbn import extend
+    >>> link = extend.Link("events", "numbers of events", pgbn.Poisson, latent=None, whole=True)
+    >>> pgbn.zoo.pgbn(3, link=extend.register_link(link).name).observed
+    ['x']
+    """
     if not isinstance(link, Link):
         raise NetworkError(f"register_link({link!r}): give a pgbn.zoo.links.Link")
     if not isinstance(link.name, str) or not link.name or link.name == "auto":

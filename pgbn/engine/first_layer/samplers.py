@@ -177,7 +177,36 @@ class FurtherTerms:
 def read_state(
     state: Mapping[str, NDArray[Any]], name: str, shape: tuple[int, ...], below: int = 0
 ) -> NDArray[Any]:
-    """An array of a state: integers from 0 to ``below`` − 1, or finite positive reals."""
+    """An array of a state: integers from 0 to ``below`` − 1, or finite positive reals.
+
+    `FirstLayer.restore` reads its state by it, since kernels do not check before they index.
+
+    Parameters
+    ----------
+    state : dict
+        Arrays by name, such as from a file.
+    name : str
+        The name of the array.
+    shape : tuple of int
+        The shape that it must have.
+    below : int
+        What the integers are below; 0 for reals.
+
+    Returns
+    -------
+    numpy.ndarray
+        A copy of the array.
+
+    Raises
+    ------
+    DataError
+        If there is no such array of this shape, or it has other values.
+
+    Examples
+    --------
+    >>> pgbn.extend.read_state({"m": np.array([[1, 0]])}, "m", (1, 2), below=5)
+    array([[1, 0]])
+    """
     array = np.array(state.get(name, np.empty((0, 0, 0, 0))))
     good = array.shape == shape and array.dtype.kind in ("iu" if below else "f")
     if good and array.size:
@@ -263,8 +292,28 @@ class FirstLayer(ABC):
     def nanoseconds(
         cls, counts: NDArray[np.integer], documents: int, vocabulary: int, topics: int
     ) -> float:
-        """The cost of a sweep on one core, within a factor of two; ``counts`` are those of the
-        non-zero cells. Fitted to times that were measured (docs/evidence/performance.md)."""
+        """The cost of a sweep on one core, within a factor of two.
+
+        "auto" compares the samplers by it. By default it is infinite. The costs of the samplers of
+        pgbn are fitted to measured times (docs/evidence/performance.md).
+
+        Parameters
+        ----------
+        counts : array of int
+            The counts of the non-zero cells.
+        documents, vocabulary, topics : int
+            The sizes of the data and of the layer.
+
+        Returns
+        -------
+        float
+            Nanoseconds.
+
+        Examples
+        --------
+        >>> pgbn.extend.FirstLayer.nanoseconds(np.array([1, 2]), 2, 3, 4)
+        inf
+        """
         return inf
 
     def __call__(self, key: int) -> None:
@@ -273,25 +322,93 @@ class FirstLayer(ABC):
 
     @abstractmethod
     def start(self, key: int) -> None:
-        """Begin with the current φ and θ."""
+        """Begin with the current φ and θ.
+
+        Parameters
+        ----------
+        key : int
+            The key of the step: a draw depends on the key alone.
+
+        Examples
+        --------
+        >>> def start(self, key):  # of a sampler that keeps the counts of φ in n
+        ...     self.n = np.zeros((self.replicates, self.vocabulary, self.topics), int)
+        """
 
     def loadings_changed(self, key: int) -> None:
-        """Continue with another value of φ, which is given."""
+        """Continue with another value of φ, which is given. By default it starts again.
+
+        Parameters
+        ----------
+        key : int
+            The key of the step: a draw depends on the key alone.
+
+        Examples
+        --------
+        >>> def loadings_changed(self, key):  # of a sampler that reads φ anew in each step
+        ...     pass
+        """
         self.start(key)
 
     @abstractmethod
     def step(self, key: int) -> None:
-        """Draw the counts of the data."""
+        """Draw the counts of the data, and pass on those of θ (`deliver`).
+
+        Parameters
+        ----------
+        key : int
+            The key of the step: a draw depends on the key alone.
+
+        Examples
+        --------
+        >>> def step(self, key):  # label_rows is a kernel, which works on rows
+        ...     phi = self.program.values[self.pattern.loadings]
+        ...     self.executor.rows(label_rows, self.rows, key, phi, self.scores(), self.m)
+        ...     self.deliver()
+        """
 
     def step_before(self, key: int, tables: Sequence[tuple[LayerTables, int]]) -> None:
-        """Draw the counts and, as the next steps, the tables of the layers above, with keys."""
+        """Draw the counts and, as the next steps do, the tables of the layers above.
+
+        By default it calls `step` and then draws the tables. A sampler may draw both row by row.
+
+        Parameters
+        ----------
+        key : int
+            The key of the step: a draw depends on the key alone.
+        tables : sequence
+            The layers of tables, each with its key. `joins` has accepted them.
+
+        Examples
+        --------
+        >>> def step_before(self, key, tables):  # what the default does without tables
+        ...     self.step(key)
+        """
         self.step(key)
         if tables:
             draw_tables(tables)
 
     def joins(self, part: LayerTables) -> bool:
-        """Whether tables can follow row by row. They must have the rows of the scores; the scores
-        and the node of the tables must each receive from one child alone."""
+        """Whether the tables of a layer can follow row by row.
+
+        They must have the rows of the scores. The scores and the node of the tables must each
+        receive from one child alone.
+
+        Parameters
+        ----------
+        part : LayerTables
+            The tables of a layer.
+
+        Returns
+        -------
+        bool
+            Whether `step_before` may draw them.
+
+        Examples
+        --------
+        >>> def joins(self, part):  # of a sampler that draws no tables
+        ...     return False
+        """
         stored, scores = self.program.storage, self.pattern.scores
         sources = self.program.wiring.sources
         alone = len(sources[scores]) == len(sources[part.node]) == 1
@@ -299,23 +416,75 @@ class FirstLayer(ABC):
 
     @abstractmethod
     def draw_loadings(self, key: int) -> None:
-        """Draw φ given its counts."""
+        """Draw φ given its counts, and store it in the values of the program.
+
+        Parameters
+        ----------
+        key : int
+            The key of the step: a draw depends on the key alone.
+
+        Examples
+        --------
+        >>> def draw_loadings(self, key):  # n are the counts of φ, with the topics last
+        ...     shape = (self.replicates, 1, self.topics, self.vocabulary)
+        ...     stream = pgbn.extend.Stream(key, shape, self.executor)
+        ...     counts = self.n.transpose(0, 2, 1).reshape(shape)
+        ...     phi = pgbn.extend.vectorised.dirichlet(stream, self.eta + counts, 3)
+        ...     phi = phi[:, 0].transpose(0, 2, 1)
+        ...     self.program.values[self.pattern.loadings] = np.ascontiguousarray(phi)
+        """
 
     @abstractmethod
     def show(self) -> None:
-        """Bring φ and its counts into the program, if they are kept in another form."""
+        """Bring φ and its counts into the program, if they are kept in another form.
+
+        Examples
+        --------
+        >>> def show(self):  # of a sampler that keeps the counts of φ in n
+        ...     self.program.counts[self.observed, self.pattern.loadings] = self.n
+        """
 
     def show_counts(self) -> None:
-        """Bring the counts of φ into the program."""
+        """Bring the counts of φ into the program. By default it calls `show`.
+
+        Examples
+        --------
+        >>> def show_counts(self):  # of a sampler that keeps the counts of φ in n
+        ...     self.program.counts[self.observed, self.pattern.loadings] = self.n
+        """
         self.show()
 
     @abstractmethod
     def state(self) -> dict[str, NDArray[Any]]:
-        """The arrays that the next step reads, in addition to the values of the program."""
+        """The arrays that the next step reads, in addition to the values of the program.
+
+        Returns
+        -------
+        dict
+            The arrays by name.
+
+        Examples
+        --------
+        >>> def state(self):
+        ...     return {"n": self.n, "m": self.m}
+        """
 
     @abstractmethod
     def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
-        """Continue from a `state`, which is checked: kernels do not check before they index."""
+        """Continue from a `state`. It is checked, since kernels do not check before they index.
+
+        Parameters
+        ----------
+        state : dict
+            The arrays by name, such as from a file.
+
+        Examples
+        --------
+        >>> def restore(self, state):
+        ...     self.n[...] = pgbn.extend.read_state(state, "n", self.n.shape, 2**31)
+        ...     self.m[...] = pgbn.extend.read_state(state, "m", self.m.shape, 2**31)
+        ...     self.deliver()
+        """
 
     # ---- arrays -----------------------------------------------------------------------
 
@@ -348,8 +517,18 @@ class FirstLayer(ABC):
         return inf if number is None else number
 
     def prior(self) -> RowPriors:
-        """a_jk as a matrix, and how many rows share a line of it; with the counts that θ received
-        from other data, which add to its shape."""
+        """The shapes a_jk of θ, with the counts that θ received from other data.
+
+        Returns
+        -------
+        RowPriors
+            A matrix of lines, and how many consecutive rows share a line.
+
+        Examples
+        --------
+        >>> def step(self, key):  # a sampler that integrates θ out weighs a topic by m_jk + a_jk
+        ...     lines, rows_of_a_line = self.prior()
+        """
         value = np.asarray(self._prior(), np.float64)
         if value.ndim == 0:
             value = value.reshape(1, 1, 1, 1)
@@ -367,7 +546,19 @@ class FirstLayer(ABC):
         return RowPriors(full.reshape(-1, self.topics), 1)
 
     def other_counts(self) -> NDArray[Any] | None:
-        """The counts (rows, K) that θ received from other data; None if there are none."""
+        """The counts that θ received from other data.
+
+        Returns
+        -------
+        numpy.ndarray or None
+            (rows, K), or None if there are none.
+
+        Examples
+        --------
+        >>> def step(self, key):
+        ...     others = self.other_counts()
+        ...     m = self.m if others is None else self.m + others
+        """
         scores, total = self.pattern.scores, None
         for source in self.program.wiring.sources[scores]:
             if source.child.name != self.observed:
@@ -376,12 +567,41 @@ class FirstLayer(ABC):
         return total
 
     def scores(self) -> NDArray[np.float64]:
-        """θ, a row for each document."""
+        """θ, a row for each document.
+
+        Returns
+        -------
+        numpy.ndarray
+            (R·documents, K).
+
+        Examples
+        --------
+        >>> def step(self, key):  # of a sampler that weighs a topic by φ_vk θ_jk
+        ...     theta = self.scores()
+        """
         return self.program.values[self.pattern.scores].reshape(self.rows, self.topics)
 
     def pseudo(self, fixed: bool) -> PseudoTopics | None:
-        """The weights of the further terms next to φ_vk θ_jk. If θ is not ``fixed``, they stand
-        next to φ_vk (m_jk + a_jk): s_j θ_jk has the mean (m_jk + a_jk) s_j / (c_j + q_j)."""
+        """The weights of the further terms of the rate, as topics that stand next to φ_vk θ_jk.
+
+        If θ is integrated out, they stand next to φ_vk (m_jk + a_jk): s_j θ_jk has the mean
+        (m_jk + a_jk) s_j / (c_j + q_j).
+
+        Parameters
+        ----------
+        fixed : bool
+            Whether the step is given θ.
+
+        Returns
+        -------
+        PseudoTopics or None
+            A part for each row and one for each word, or None if there are no further terms.
+
+        Examples
+        --------
+        >>> def step(self, key):
+        ...     extra = self.pseudo(fixed=True)
+        """
         if not self.further.size:
             return None
         scale = 1.0 / np.maximum(self.row_scale.get(), 1e-200)
@@ -393,12 +613,31 @@ class FirstLayer(ABC):
         return self.further.weights(scale)
 
     def deliver(self) -> None:
-        """Pass the counts of the scores to the program."""
+        """Pass the counts of the scores, ``m``, to the program.
+
+        Examples
+        --------
+        >>> def step(self, key):  # label_rows is a kernel, which writes m
+        ...     self.executor.rows(label_rows, self.rows, key, self.scores(), self.m)
+        ...     self.deliver()
+        """
         shape = self.program.shape[self.pattern.scores]
         self.program.counts[self.observed, self.pattern.scores] = self.m.reshape(shape)
 
     def deliver_others(self, key: int) -> None:
-        """Pass the counts of the factors next to φ·θ to the program."""
+        """Pass the counts of the factors that stand next to φ·θ to the program.
+
+        Parameters
+        ----------
+        key : int
+            The key of the step: a draw depends on the key alone.
+
+        Examples
+        --------
+        >>> def step(self, key):  # after the counts of φ and θ are drawn
+        ...     self.deliver()
+        ...     self.deliver_others(key)
+        """
         received: set[str] = set()
         counts = self.m if self._shared is None else self._shared.row_counts
         self.row_scale.split(self.observed, stream_key(key, 1), counts, received)

@@ -184,6 +184,21 @@ class Chain(Shown):
     ``threads`` or ``executor``. It depends only on the network, the data, the initial and given
     values, the seed and the chain's number.
 
+    Attributes
+    ----------
+    network : Network
+        The network.
+    values : dict
+        The current value of each latent node, by name.
+    counts : dict
+        The current counts that each latent node receives, by name.
+    sweeps : int
+        The number of sweeps so far.
+    seed, number : int
+        The seed, and the chain's number among the chains of this seed.
+    sampler : str
+        The sampler of the first layer.
+
     Examples
     --------
     >>> import pgbn as pg

@@ -104,9 +104,30 @@ def _length(corpus: Corpus, number: int) -> int:
 
 @dataclass(frozen=True)
 class MinibatchEvent:
-    """The end of a step: number ``step`` of ``steps``, ``seconds`` after the start. ``perplexity``
-    is that of the held-out documents, if this step computed it; ``learner`` is the learner
-    itself."""
+    """The end of a step, which the ``callback`` of `pgbn.train_minibatch` receives.
+
+    Attributes
+    ----------
+    step : int
+        The number of the step, from 1 on.
+    steps : int
+        The number of all steps.
+    seconds : float
+        The time since the start.
+    perplexity : float or None
+        That of the held-out documents, if this step computed it.
+    learner : Learner
+        The learner itself, with the current ``values`` by node.
+
+    Examples
+    --------
+    >>> X = np.random.default_rng(0).poisson(1.0, (20, 12))
+    >>> found = []
+    >>> few = dict(steps=2, batch_size=5, progress=False)
+    >>> model = pgbn.train_minibatch(X, 3, callback=lambda event: found.append(event.step), **few)
+    >>> found
+    [1, 2]
+    """
 
     step: int
     steps: int
@@ -141,19 +162,68 @@ def train_minibatch(
     save: str | Path | None = None,
     minutes: float = 5.0,
 ) -> TrainedNetwork:
-    """Train a belief network of ``widths`` on minibatches of ``batch_size`` documents of ``X``, a
-    `pgbn.Corpus` or documents × terms: stochastic-gradient MCMC with topic-layer-adaptive steps
-    (docs/howto/minibatch.md says what is approximate).
+    """Train a belief network on minibatches: stochastic-gradient MCMC.
 
-    Training starts with Gibbs sampling of the first 4,096 documents. Each of the ``steps`` runs
-    ``local_burn_in`` + ``local_draws`` sweeps over a minibatch. It then moves the parameters that
-    all documents share by ε_i = ``first_step`` · (1 + i/``delay``)^−``decay``. Means of Φ and r are
-    over the last ``average`` steps (the last half), of which ``keep_draws`` draws are kept. Widths
-    do not change. Layers above the first take their steps T times in a sweep of T layers.
-    ``held_out`` are documents whose perplexity (half of the tokens of each are seen) is shown and
-    recorded in ``traces`` every ``show_every`` steps. ``callback`` receives a `MinibatchEvent`
-    after each step. With ``save``, a folder, a checkpoint is written every ``minutes`` minutes, and
-    the result at the end: the same call continues from there, bit-identically.
+    Training starts with Gibbs sampling of the first 4,096 documents. Each step samples a minibatch
+    of documents. It then moves the parameters that all documents share by ε_i = ``first_step`` ·
+    (1 + i/``delay``)^−``decay``. Layers above the first take their steps T times in a sweep of T
+    layers. Widths do not change. docs/howto/minibatch.md says what is approximate.
+
+    Parameters
+    ----------
+    X : Corpus or documents × terms
+        The documents.
+    widths : int or sequence of int
+        The number of topics of each layer, from the first up.
+    eta : float or sequence of float, optional
+        The Dirichlet parameter of the topics, for all layers or for each; by default 0.05.
+    link : str
+        "poisson" for counts, "bernoulli" for 0/1, "gamma" for reals of at least 0, or the name of a
+        link of your own.
+    priors : Priors, optional
+        The other constants of the model.
+    batch_size : int
+        The documents of a minibatch.
+    steps : int
+        The number of steps.
+    average : int, optional
+        The number of last steps over which Φ and r are averaged; by default half of them.
+    keep_draws : int
+        How many draws of these steps are kept.
+    first_step, delay, decay : float
+        The constants of ε_i.
+    local_burn_in, local_draws : int
+        The sweeps over a minibatch in each step: those before, and those that are averaged.
+    seed : int
+        The seed.
+    threads : int, optional
+        The number of threads. The results do not depend on it.
+    held_out : documents × terms, optional
+        Documents that are not trained on. Their perplexity is shown and recorded in ``traces``;
+        half of the tokens of each are seen.
+    show_every : int
+        The steps from one such perplexity to the next.
+    callback : callable, optional
+        A function that receives a `MinibatchEvent` after each step.
+    progress : bool
+        Whether progress is shown.
+    save : str or Path, optional
+        A folder for checkpoints, and for the result at the end. The same call continues from there,
+        bit-identically.
+    minutes : float
+        The minutes from one checkpoint to the next.
+
+    Returns
+    -------
+    TrainedNetwork
+        The network with the averages of Φ and r.
+
+    Examples
+    --------
+    >>> X = np.random.default_rng(0).poisson(1.0, (20, 12))
+    >>> model = pgbn.train_minibatch(X, (4, 2), steps=4, batch_size=5, progress=False)
+    >>> model.widths
+    (4, 2)
     """
     found = budgets("widths", widths, 1)
     each = (found,) if isinstance(found, int) else found
