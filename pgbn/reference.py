@@ -292,7 +292,7 @@ class Reference(WholeArrays):
         return vector, matrix
 
     def draw_states(self, node: Node) -> None:
-        """Hidden states in time, as a whole: their weights F_k(x_t) and moves P_t(l, k) are read
+        """Hidden states in time, all at once: their weights F_k(x_t) and moves P_t(l, k) are read
         off the network at the values "every row is in state k"."""
         name, (slot,), before = node.name, node.slots(), self.values[node.name]
         time = 1 + node.axes.index(self.wiring.connections.time_dim(name) or "")

@@ -299,12 +299,12 @@ def _check_same(estimator: Any, now: dict[str, Any], settings: Settings) -> None
     if changes:
         new, old = changes[0]
         raise DataError(
-            f"{new}: with warm_start, fit goes on with a network that has {old}; set_params({old}) "
-            "goes on, set_params(warm_start=False) begins anew"
+            f"{new}: with warm_start, fit continues a network that has {old}; set_params({old}) "
+            "continues, set_params(warm_start=False) begins anew"
         )
     if now["random_state"] != before["random_state"]:
         notify(
-            f"random_state={estimator.random_state!r} is not used: with warm_start, fit goes on "
+            f"random_state={estimator.random_state!r} is not used: with warm_start, fit continues "
             f"with the random numbers of random_state={before['random_state']!r}; "
             "set_params(warm_start=False) begins anew"
         )

@@ -161,7 +161,7 @@ class PGBN(NetworkTransformer, TopicMethods, _Settings):
 
         - ``eta`` (0.05): the Dirichlet parameter of the topics, one number or one for each layer.
         - ``sampler`` ("auto"): the sampler of the first layer, see `pgbn.Network.chain`.
-        - ``min_width`` (4): training stops early, with a warning, at a layer of at most so many
+        - ``min_width`` (4): training stops early, with a warning, at a layer of at most this many
           topics.
         - ``priors`` (None): a `pgbn.Priors`; by default those of the paper.
         - ``keep_draws`` (0): draws of Φ and r to keep. `transform`, `perplexity` and `score`
@@ -327,7 +327,7 @@ class PGBN(NetworkTransformer, TopicMethods, _Settings):
                     self._keep(done)
                     raise stop.interrupted(
                         f"{done.stopped}; the estimator keeps what was trained, and "
-                        "set_params(warm_start=True).fit(X) goes on from there"
+                        "set_params(warm_start=True).fit(X) continues from there"
                     )
 
             return train_settings(settings, X, networks, callback=each,

@@ -102,7 +102,7 @@ class Notation:
         self.marks = self._marks()
 
     def _passes_on(self, node: Node) -> bool:
-        """Whether what a node hears travels on, so that it deserves the names m and q."""
+        """Whether the evidence of a node is used further, so that it deserves the names m and q."""
         rules = [self.wiring.rules.get((node.name, slot)) for slot in node.slots()]
         return isinstance(node, Latent) and any(
             rule is not None and {"count", "exposure"} & {*rule.count_reads, *rule.exposure_reads}
@@ -357,7 +357,7 @@ class Notation:
     # ---- counts -----------------------------------------------------------------------
 
     def count(self, name: str, at: At | None = None) -> Formula:
-        """The count that a node hears: its symbol m, or written out if it goes no further."""
+        """The count that a node receives: its symbol m, or written out if it goes no further."""
         at = self.index if at is None else at
         node = self.network.nodes[name]
         if isinstance(node, Observed):
@@ -368,7 +368,7 @@ class Notation:
         return Formula(Symbol(self.letter("m"), self.marks[name]).at(indices))
 
     def received_count(self, name: str, at: At | None = None) -> Formula:
-        """The count that a node hears, added up over its sources."""
+        """The count that a node receives, added up over its sources."""
         at = self.index if at is None else at
         return added(self._source_count(source, at) for source in self.wiring.sources[name])
 
@@ -414,8 +414,8 @@ class Notation:
         )
 
     def is_law(self, name: str) -> bool:
-        """Whether the count that a node hears is Poisson given its value. Of a Dirichlet's tables
-        and of multinomial data that is so as a function of the value only."""
+        """Whether the count that a node receives is Poisson given its value. For tables
+        of a Dirichlet and for multinomial data that is so as a function of the value only."""
         return all(
             source.rule.drawn is None
             and not source.rule.normalised
@@ -426,7 +426,7 @@ class Notation:
     # ---- exposures --------------------------------------------------------------------
 
     def exposure_dims(self, name: str) -> tuple[str, ...]:
-        """The dims of the exposure that a node hears."""
+        """The dims of the exposure that a node receives."""
         node = self.network.nodes[name]
         found = self.wiring.exposures.received_dims(name)
         for slot in self.lagged_slots(node):
@@ -434,20 +434,20 @@ class Notation:
         return tuple(dim for dim in node.axes if dim in found)
 
     def exposure(self, name: str, at: At | None = None) -> Formula:
-        """The exposure that a node hears: its symbol q, or written out if it goes no further."""
+        """The exposure that a node receives: its symbol q, or written out if it goes no further."""
         if name in self.passing:
             return self.exposure_symbol(name, at)
         return self.received_exposure(name, at)
 
     def exposure_symbol(self, name: str, at: At | None = None) -> Formula:
-        """q, with the mark of the node that hears it."""
+        """q, with the mark of the node that receives it."""
         at = self.index if at is None else at
         indices = [at[dim] for dim in reversed(self.exposure_dims(name))]
         mark = self.marks[name] if name in self.passing else f"({self.symbols[name].at()})"
         return Formula(Symbol(self.letter("q"), mark).at(indices))
 
     def received_exposure(self, name: str, at: At | None = None) -> Formula:
-        """The exposure that a node hears, added up over its sources."""
+        """The exposure that a node receives, added up over its sources."""
         at = self.index if at is None else at
         return added(
             self._source_exposure(source, product, at)
@@ -530,7 +530,7 @@ def _next_row(node: Node, polynomial: Polynomial, own: Factor, at: At) -> dict[s
 # Which rows of a child read an entry of its parent, where that is not written by equal indices:
 # through categories, or through an operation of a user's own.
 #
-# An operation is linear in each operand: y_v = Σ_e (∂y_v/∂a_e) a_e. So entry e hears the exposure
+# An operation is linear in each operand: y_v = Σ_e (∂y_v/∂a_e) a_e. Entry e receives the exposure
 # Σ_v (∂y_v/∂a_e) q_v, and of the counts of cell v those that went to it, with its name in
 # brackets.
 

@@ -50,7 +50,7 @@ def where_lines(
 
 
 def _read(notation: Notation, node: Node, name: str, at: At | None, phase: Phase) -> Formula:
-    """A quantity; what a chain that is held hears has what later rows pass back beside it."""
+    """A quantity; a chain with given values also receives what later rows pass back."""
     found = notation.quantity(node, name, at, phase)
     slot = next(iter(notation.lagged_slots(node)), None)
     if slot is None or node.name in notation.passing or name not in ("count", "exposure"):
@@ -90,7 +90,7 @@ def _told(notation: Notation, node: Node, slot: str, at: At) -> tuple[Formula, F
 
 
 def predictor_lines(notation: Notation, node: Node) -> list[str]:
-    """The joint draw of a node, and the quadratic form b̂ᵀx − ½xᵀÂx that it hears."""
+    """The joint draw of a node, and the quadratic form b̂ᵀx − ½xᵀÂx that it receives."""
     rule, sources = notation.wiring.draws[node.name], notation.wiring.sources[node.name]
     joint = joint_dims(node, sources)
     symbol = notation.own_symbol(node)
@@ -281,7 +281,7 @@ def data_line(notation: Notation, node: Node) -> str:
 
 
 def imputed_line(notation: Notation, node: Node) -> str | None:
-    """How a missing cell is drawn; None where cells cannot be missing, or nobody hears of them."""
+    """How a missing cell is drawn; None where cells cannot be missing, or no node receives them."""
     link = find_link(node)
     rule = notation.wiring.rules.get((node.name, link.slot)) if link is not None else None
     if link is None or rule is None or rule.normalised:
@@ -345,7 +345,7 @@ def _operation_lines(
 
 
 def tables_lines(notation: Notation, node: Node, slot: str, at: At, phase: Phase) -> list[str]:
-    """The draw that turns the count a node hears into a count for its slot."""
+    """The draw that turns the count a node receives into a count for its slot."""
     rule = notation.wiring.rules[node.name, slot]
     tables = notation.drawn(node, slot, at).latex
     if rule.passed_on:
@@ -437,7 +437,7 @@ def _unread_lines(notation: Notation, sources: Sequence[Source]) -> list[str]:
 
 
 def _pseudo(notation: Notation, node: Node) -> Formula:
-    """y: the pseudo-counts that complete what a node hears."""
+    """y: the pseudo-counts that complete what a node receives."""
     indices = [notation.index[dim] for dim in reversed(node.axes)]
     mark = f"({notation.symbols[node.name].at()})"
     return Formula(Symbol(notation.letter("y"), mark).at(indices))

@@ -208,7 +208,7 @@ def _step(
 
 
 def _sequential(notation: Notation, step: Step) -> str:
-    """How entries are drawn that stand beside each other in a product."""
+    """How entries of one product are drawn."""
     if step.sequential is None:
         return ""
     own, index = f"${notation.bare(step.node)}$", f"${notation.index[step.sequential.dim]}$"

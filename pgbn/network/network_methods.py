@@ -216,7 +216,7 @@ class NetworkMethods:
             "variational" shares counts out by geometric means. This is mean-field variational
             Bayes, which also gives the spread of the posterior.
         sweeps : int
-            At most so many sweeps.
+            The largest number of sweeps.
         tolerance : float
             Stop when the objective changes by less than this share of itself in ten sweeps.
         draws : int

@@ -1,4 +1,4 @@
-"""Disk: arrays of rows in files, of which a part is in memory at a time.
+"""Disk: arrays of rows in files. Only a part of them is in memory at a time.
 
 A chain keeps arrays with a row for each document: labels, scores, counts. Under this executor the
 large ones are files that are mapped into memory. Work on rows is done block after block: while one
@@ -54,7 +54,7 @@ def reserve(file: int, size: int) -> None:
 
 
 class Disk(Executor):
-    """Rows in files, of which a part is in memory at a time: for data larger than memory.
+    """Rows in files, with a part in memory at a time: for data larger than memory.
 
     Arrays without rows, such as the topics, need memory in addition. The files have no names, and
     end with the process.

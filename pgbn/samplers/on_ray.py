@@ -24,7 +24,7 @@ from pgbn.samplers.executor import DelegatingExecutor, Executor, Threads
 from pgbn.samplers.worker_pool import WorkerLost, WorkerPool
 
 _CORES = os.cpu_count() or 1
-_STARTS = 3  # Ray gives up after 30 s, of which a busy machine may need more
+_STARTS = 3  # Ray gives up after 30 s; a busy machine may need more
 _LONGEST = 1e9  # seconds; Ray counts thousandths in 64 bits
 
 
@@ -46,7 +46,7 @@ class Ray(DelegatingExecutor):
     timeout : float, default 600
         The seconds after which a worker that gives no answer is replaced.
     commit : int, default 1
-        Workers store their arrays with Ray after every so many sweeps.
+        Workers store their arrays with Ray after this number of sweeps.
 
     Raises
     ------

@@ -35,7 +35,7 @@ from pgbn.storage.writing import as_json, still_there, write, writing
 
 @dataclass(frozen=True)
 class Timing:
-    """When checkpoints are written: every ``minutes``, or every so many sweeps, ``every``.
+    """When checkpoints are written: every ``minutes``, or once in ``every`` sweeps.
 
     Writing takes at most ``share`` > 0 of the time: the next checkpoint waits if the last one took
     long. A share of more than 1 sets no limit.

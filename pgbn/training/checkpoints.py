@@ -320,7 +320,7 @@ def train_with_checkpoints(
     """`train_layerwise` with checkpoints in ``path``, where the result is saved at the end.
 
     ``vocabulary``, ``names``, ``record`` and ``columns`` are those of `pgbn.save`. A checkpoint is
-    written every ``minutes``, or every so many sweeps, ``every``. Writing takes at most ``share`` >
+    written every ``minutes``, or once in ``every`` sweeps. Writing takes at most ``share`` >
     0 of the time: the next checkpoint waits if the last one took long. A share of more than 1 sets
     no limit.
     """

@@ -305,7 +305,7 @@ def _collect(
 
 
 def averaged(chain: Chain, settings: Settings) -> list[str]:
-    """The nodes of which means are kept."""
+    """The nodes whose means are kept."""
     if settings.link:
         return kept_nodes(chain.network)
     return settings.grown.shared(chain.network)

@@ -102,12 +102,12 @@ def train_layerwise(
     executor : Executor, optional
         Where rows are worked on, such as `pgbn.Disk`, in place of ``threads``.
     average : int
-        Φ and r are averages over so many last sweeps.
+        Φ and r are averages over this number of last sweeps.
     min_width, min_count : int
         Training stops early at a layer of at most ``min_width`` topics, or with fewer than
         ``min_count`` counts in all.
     trace_every : int
-        The log likelihood and the active width are recorded every so many sweeps; 0 for never.
+        The log likelihood and the active width are recorded every this many sweeps; 0: never.
     priors : Priors, optional
         The constants of the model; those of the paper by default.
     callback : function, optional

@@ -496,7 +496,7 @@ def _say_if_too_many(cells: Cells) -> None:
 
 
 def _too_many(cells: Cells, topics: int, most_tokens: int | None = None) -> str:
-    """Why there is no sampler for so many tokens or topics; "" if there is."""
+    """Why no sampler serves this number of tokens or topics; "" if there is."""
     if cells.sum() >= (MOST_TOKENS if most_tokens is None else most_tokens):
         return "there are 2^31 tokens or more"
     if topics >= MOST_TOPICS:

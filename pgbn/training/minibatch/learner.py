@@ -136,18 +136,18 @@ def _above(network: Network, received: list[str]) -> Network | None:
 _LEAST = 1e-10  # of a score to begin with
 
 Array = NDArray[np.float64]
-Heard = dict[str, tuple[Array, Array]]  # by node: count and exposure, with the dims of the node
+Received = dict[str, tuple[Array, Array]]  # by node: count and exposure, with the dims of the node
 
 
 @dataclass(frozen=True)
 class Local:
     """The result of the sweeps over a minibatch."""
 
-    received: Heard
+    received: Received
     chain: Chain
 
 
-def hear(
+def receive(
     network: Network,
     roles: Roles,
     data: Mapping[str, Any],
@@ -169,7 +169,7 @@ def hear(
             network, data, seed, start=first, sampler="blocked", executor=executor
         )
     chain._follow(_local_steps(chain.schedule, network, roles))
-    total: Heard = {}
+    total: Received = {}
     chain.sweep(sweeps[0])
     for _ in range(sweeps[1]):
         for name, (count, exposure) in received_by(chain.sweep(), roles).items():
@@ -188,7 +188,7 @@ def _local_steps(schedule: Schedule, network: Network, roles: Roles) -> Schedule
     return Schedule([*steps, *above * further])
 
 
-def received_by(chain: Chain, roles: Roles) -> Heard:
+def received_by(chain: Chain, roles: Roles) -> Received:
     """The evidence that the shared nodes received in the last sweep of a chain."""
     if not chain.sweeps:
         return {}
@@ -328,7 +328,7 @@ class Learner:
             self.begin(data, scale, 0)
         key = stream_key(self.seed, word_of("minibatch"), self.steps)
         pace, size = (self.pace.settle, self.pace.average), self.pace.step(self.steps)
-        local = hear(self.network, self.roles, data, self.values, key, pace, self.executor)
+        local = receive(self.network, self.roles, data, self.values, key, pace, self.executor)
         for name, (count, exposure) in local.received.items():
             self._average(self.counts, name, scale * count, size)
             self._average(self.exposures, name, scale * exposure, size)

@@ -11,7 +11,7 @@ from pgbn.errors import NetworkError
 from pgbn.samplers import vectorised
 from pgbn.samplers.random import Stream
 from pgbn.training.minibatch import learner
-from pgbn.training.minibatch.learner import Learner, Pace, find_roles, hear, step_proportions
+from pgbn.training.minibatch.learner import Learner, Pace, find_roles, receive, step_proportions
 
 PRIORS = {"p_prior": (3.0, 4.0), "c0_prior": (4.0, 4.0), "gamma0_prior": (4.0, 2.0), "eta": 0.8}
 ROWS, TERMS = 6, 4
@@ -61,7 +61,7 @@ def test_counts_are_all_heard_and_shared_values_stay(link) -> None:
     data = X if link == "poisson" else sp.csr_array((X > 0).astype(int))
     first = network.chain({"x": data}, seed=1, sampler="blocked")
     values = {name: np.array(first.values[name]) for name in ("phi1", "phi2", "r", "gamma0", "c0")}
-    found = hear(network, find_roles(network, "doc"), {"x": data}, values, 5, (2, 3))
+    found = receive(network, find_roles(network, "doc"), {"x": data}, values, 5, (2, 3))
     count, _ = found.received["phi1"]
     assert count.shape == (4, 8)
     if link == "poisson":
@@ -81,7 +81,7 @@ def test_the_exposure_is_that_of_the_formula() -> None:
     network = pgbn.zoo.pfa(3)
     first = network.chain({"x": X}, seed=1, sampler="blocked")
     values = {name: np.array(first.values[name]) for name in ("phi1", "r", "gamma0", "c0")}
-    found = hear(network, find_roles(network, "doc"), {"x": X}, values, 5, (4, 1))
+    found = receive(network, find_roles(network, "doc"), {"x": X}, values, 5, (4, 1))
     rates = found.chain.values["p2"]
     np.testing.assert_allclose(found.received["r"][1], np.log1p(1.0 / rates).sum(), rtol=1e-12)
 
@@ -91,7 +91,7 @@ def test_layers_above_the_data_take_their_steps_as_often_as_there_are_layers() -
     first = network.chain({"x": X}, seed=1, sampler="partial")
     roles = find_roles(network, "doc")
     values = {name: np.array(first.values[name]) for name in roles.shared}
-    found = hear(network, roles, {"x": X}, values, 5, (1, 1)).chain.schedule.names
+    found = receive(network, roles, {"x": X}, values, 5, (1, 1)).chain.schedule.names
     expected = [step.name for step in first.schedule if step.node not in roles.shared]
     above = [n for n in expected if n != "counts(x)"]
     assert found == [*expected, *above, *above]
