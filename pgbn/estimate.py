@@ -25,7 +25,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from inspect import signature
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -57,9 +57,6 @@ from pgbn.samplers.expected import ExpectedVariates, GeometricVariates
 from pgbn.samplers.factor_products import cell_rates, padded, weighted_rows
 from pgbn.samplers.plain import PlainVariates
 from pgbn.samplers.random import Stream
-
-if TYPE_CHECKING:
-    pass
 
 _TINY = float(np.finfo(np.float64).tiny)
 _LEAST_RATE = 1e-200  # so that counts divided by it are finite
@@ -175,9 +172,9 @@ class Expectations(Reference):
             total = self.density(node, ())[0]
             slots = {slot: self.slot(node, slot) for slot in self._constant_exposures(node)}
         for slot, weighted in slots.items():
-            lacking = np.broadcast_to(
-                weighted - self.slot(node, slot), self.values[node.name].shape
-            )
+            lacking = np.where(self.missing.get(node.name, False), 0.0,
+                               np.broadcast_to(weighted - self.slot(node, slot),
+                                               self.values[node.name].shape))  # fmt: skip
             total += self._constant_exposures(node)[slot] * lacking.sum()
         return float(total)
 

@@ -34,8 +34,10 @@ class WholeArrays:
     ) -> None:  # fmt: skip
         self.network, self.wiring, self.nodes = network, network.wiring, network.nodes
         self.sizes, self.variates, self.missing = {**sizes, R: replicates}, variates, missing or {}
-        self.values = {n.name: np.zeros([self.sizes[d] for d in (R, *n.axes)]) for n in network}
-        self.values |= values
+        self.values = dict(values)
+        for node in network:
+            if node.name not in values:
+                self.values[node.name] = np.zeros([self.sizes[dim] for dim in (R, *node.axes)])
 
     def slot(self, node: Node, slot: str) -> Array:
         """Σ_terms c Σ_contracted Π factors, at every cell of the node."""
