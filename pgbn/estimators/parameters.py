@@ -37,6 +37,7 @@ from pgbn.zoo.links import suitable_link
 
 DOCUMENTS = ("doc", "term")
 MOST_SWEEPS = 10**6  # of a document; hundreds are usual
+LONGEST = 200  # of the words of scikit-learn in an error, which may quote a whole document
 
 
 def validate_documents(
@@ -217,7 +218,8 @@ def blaming(name: str) -> Iterator[None]:
         kind = TypeError if isinstance(error, TypeError) else DataError
         remedy = next((remedy for words, remedy in _REMEDIES.items() if words in text), "")
         if remedy:  # the further lines show the array, or recommend classifiers
-            text = text.partition("\n")[0].rstrip(".:") + remedy
+            text = text.partition("\n")[0].rstrip(".:")
+            text = (text if len(text) <= LONGEST else f"{text[:LONGEST]}…") + remedy
         raise kind(text if name in text else f"{name}: {text}") from error
 
 

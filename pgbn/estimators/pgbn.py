@@ -276,7 +276,8 @@ class PGBN(NetworkTransformer, TopicMethods, _Settings):
         Parameters
         ----------
         X : documents × terms
-            The data, sparse or dense.
+            The data, sparse or dense, or a `pgbn.Corpus`. Topics are listed with the terms of a
+            corpus or a data frame.
         y : ignored
             For scikit-learn.
 
@@ -295,6 +296,7 @@ class PGBN(NetworkTransformer, TopicMethods, _Settings):
         """
         with unchanged_on_failure(self):
             check_settings(self)
+            self._terms = X.vocabulary if isinstance(X, Corpus) else None
             if self.learning == "minibatch":
                 self._fit_minibatches(X)
                 return self
@@ -336,7 +338,9 @@ class PGBN(NetworkTransformer, TopicMethods, _Settings):
     def _keep(self, training: LayerwiseTraining) -> None:
         """What `fit` leaves in the estimator, or a folder brings back."""
         if training.deepest.vocabulary is None:  # names that a model was saved with come first
-            training = training.with_vocabulary(getattr(self, "feature_names_in_", None))
+            names = getattr(self, "feature_names_in_", None)  # of a data frame
+            names = getattr(self, "_terms", None) if names is None else names  # of a Corpus
+            training = training.with_vocabulary(names)
         self.training_ = training
         self.models_: tuple[TrainedNetwork, ...] = training.models
         self.widths_ = training.widths

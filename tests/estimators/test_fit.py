@@ -377,6 +377,17 @@ SHORT: dict[str, Any] = {"burn_in": 6, "sweeps": 4, "batch_size": 30, "random_st
                          "transform_burn_in": 5, "transform_draws": 5}  # fmt: skip
 
 
+@pytest.mark.parametrize("learning", ["gibbs", "minibatch", "estimate"])
+def test_topics_have_the_terms_of_a_corpus(learning: str, tmp_path) -> None:
+    """Also after saving; a second fit without names has none."""
+    corpus = pgbn.Corpus.from_texts(["cat mat cat sat", "bond rate bond bank"] * 10)
+    model = pgbn.PGBN((3,), learning=learning, min_width=1, **SHORT).fit(corpus)
+    assert set(model.topics(top=3)[0].terms) <= set(corpus.vocabulary)
+    pgbn.save(model, tmp_path / "model")
+    assert pgbn.load(tmp_path / "model").topics() == model.topics()
+    assert model.fit(corpus.counts).topics()[0].terms[0].startswith("term")
+
+
 def test_fit_is_train_minibatch_and_takes_a_corpus(tmp_path) -> None:
     model = pgbn.PGBN((4, 3), learning="minibatch", **SHORT).fit(ARRIVING)
     assert model.widths_ == (4, 3)

@@ -341,6 +341,7 @@ NEGATIVE[3, 7] = -2.5
         ({}, np.where(X == 0, np.inf, X), ["infinity", "finite numbers"]),
         ({}, np.where(X == 0, np.nan, X), ["NaN", "fill the cells with 0"]),
         ({}, ["a text", "another"], ["are these texts?", "CountVectorizer"]),
+        ({}, ["a long text " * 1000], ["a long t…; are these texts?"]),
         ({}, np.ma.masked_equal(X, 0), ["masked cells", "train_layerwise"]),
         ({"random_state": "abc"}, X, ["random_state='abc'", "None, an integer from 0"]),
         ({"burn_in": 1.5}, X, ["burn_in=1.5 must be an integer of at least 1"]),
