@@ -1,4 +1,4 @@
-"""Node types of a user: what they must define, what is written of them, and pickles."""
+"""Node types of a user: what they must define, how they run, what is written of them, pickles."""
 
 from __future__ import annotations
 
@@ -9,10 +9,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pytest
+from scipy import stats
 
 import pgbn as pg
 from pgbn import Network, NetworkError
 from pgbn.nodes import base
+from pgbn.testing import check_conjugacy
+from tests.helpers.own_types import Chosen, Computed, NeverZero, Weighed
 
 
 class Tuned(pg.Gamma):
@@ -108,3 +111,38 @@ def test_a_type_that_is_not_imported(tmp_path: Path, monkeypatch: pytest.MonkeyP
         pg.load(tmp_path / "net")
     assert "import the module that defines it first" in str(caught.value)
     assert "damaged" not in str(caught.value)
+
+
+# ---- observed types in a chain --------------------------------------------------------------
+
+
+@pytest.mark.parametrize("by", ["row", "cell"])
+def test_the_likelihood_of_a_vector_is_that_of_its_type(by: str) -> None:
+    counts = np.array([[4, 0, 0], [1, 2, 1]])
+    pi = pg.Dirichlet("pi", 1.0, over="term")
+    network = pg.Network(Chosen("x", pi, over="term", dims="doc"))
+    draws = network.sample({"x": counts}, 0, 3, chains=1, progress=False)
+    expected = [[stats.multinomial(4, p).logpmf(row) for row in counts] for p in draws["pi"][0]]
+    np.testing.assert_allclose(draws.log_likelihood("x", by=by)[0], expected)
+
+
+def test_masked_cells_are_not_checked() -> None:
+    data = np.ma.masked_array([[1, 2], [3, 4]], mask=[[0, 1], [0, 0]])
+    network = pg.Network(NeverZero("x", pg.Gamma("a", 1, 1, dims="doc"), dims=("doc", "term")))
+    assert network.chain({"x": data}).sweep(2).values["a"].shape == (2,)
+    with pytest.raises(pg.DataError, match="x: the data have zeros"):
+        network.chain({"x": np.ma.masked_array([[1, 0], [3, 4]], mask=[[1, 0], [0, 0]])})
+
+
+def test_a_slot_with_fewer_dims_than_its_evidence_is_rejected() -> None:
+    speed = pg.Gamma("speed", 2, 2, dims="doc")
+    with pytest.raises(pg.MissingRuleError, match=r"rule for rate reads value.*dims term; remove"):
+        pg.Network(Weighed("y", speed, dims=("doc", "term")))
+
+
+def test_a_computed_integer_needs_no_probability() -> None:
+    a, b = pg.Gamma("a", 2, 2, dims="doc"), pg.Gamma("b", 3, 2)
+    network = pg.Network(Computed("x", a + b, dims=("doc", "term")))
+    result = check_conjugacy(network, {"doc": 3, "term": 2})
+    assert result.worst < 1e-8, result
+    assert set(result.errors) == {"a", "b"}
