@@ -144,6 +144,20 @@ def test_the_table_of_the_zoo_has_every_model() -> None:
     assert called == {*pgbn.zoo.__all__} - {"phrase_windows"}
 
 
+def test_the_language_reference_has_every_node_type() -> None:
+    """Each type of pgbn has its row, with its slots in their order."""
+    text = (DOCS / "language.md").read_text(encoding="utf-8")
+    calls = dict(re.findall(r"`([A-Z]\w+)\(name, ([^)`]*)\)`", text))
+    for kind in (getattr(pgbn, name) for name in pgbn.__all__):
+        if not (inspect.isclass(kind) and issubclass(kind, Node)):
+            continue
+        known = inspect.signature(kind).parameters
+        positional = [n for n, p in known.items() if p.kind is p.POSITIONAL_OR_KEYWORD][1:]
+        shown = [each.split("=")[0].strip() for each in calls[kind.__name__].split(",")]
+        assert shown[: len(positional)] == positional, kind
+        assert {*shown} <= {*known}, kind
+
+
 @pytest.mark.parametrize(
     "rule", [pgbn.extend.evidence_rule, pgbn.extend.draw_rule, pgbn.extend.link_rule]
 )
