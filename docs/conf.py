@@ -80,8 +80,8 @@ def show_signature(
 def skip_member(
     app: Any, what: str, name: str, value: Any, skipped: bool, options: Any
 ) -> bool | None:
-    """scikit-learn adds methods for metadata that nobody asked for."""
-    return True if re.fullmatch(r"set_\w+_request", name) else None
+    """scikit-learn adds methods for metadata, and one that its own pages explain."""
+    return True if re.fullmatch(r"set_\w+_request|set_output", name) else None
 
 
 def unlink_repository(app: Any, name: str, source: list[str]) -> None:

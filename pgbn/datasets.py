@@ -55,6 +55,7 @@ class Dataset:
 
 
 # A new loader is a function load_NAME here, and its entry in this table.
+#: The datasets, by their names.
 DATASETS = {
     each.name: each
     for each in (
