@@ -236,7 +236,7 @@ _LEAD = 1 / 3
 _DOCUMENTS = 1 / 3  # topics for each document
 _SIGMAS, _BELOW = 4.0, 2.5
 _DUPLICATES = 0.1  # of the topics of a layer
-_FEWER = "a smaller max_width, one number for each layer, leaves fewer"
+_FEWER = "a smaller maximum for this layer leaves fewer; max_width takes a number for each layer"
 
 _FEWER_BELOW = (
     "a smaller max_width leaves fewer, and so does removing the words that all documents have, "
