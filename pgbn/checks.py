@@ -70,7 +70,8 @@ _OWN_WORDS = {
     **dict.fromkeys(("n_jobs", "cores", "num_threads"), "threads"),
     **dict.fromkeys(("num_chains", "n_chains"), "chains"),
     **dict.fromkeys(("held", "fixed", "known"), "given"),
-    **dict.fromkeys(OTHER_NAMES, "width"),
+    "seed": "random_state",
+    "threads": "n_jobs",
     "layer1": "sampler",
     "step": "sampler",
     **dict.fromkeys(("init", "initvals"), "start"),
@@ -92,6 +93,8 @@ def _wrong_call(
         names, name = names[1:], owner if name == "__init__" else f"{owner}.{name}"
     for unknown in [each for each in kwargs if each not in names]:
         own = _OWN_WORDS.get(unknown)
+        if unknown in OTHER_NAMES:
+            own = next((each for each in ("width", "max_width", "widths") if each in names), None)
         hint = f" Did you mean {own!r}?" if own in names else did_you_mean(unknown, names)
         return f"{name} has no argument {unknown!r}.{hint}"
     return f"{name}: {error}"

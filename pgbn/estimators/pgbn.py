@@ -20,7 +20,7 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
 from pgbn import evaluation
-from pgbn.checks import OTHER_NAMES, WIDTHS, check_integer, in_order
+from pgbn.checks import OTHER_NAMES, WIDTHS, check_integer, in_order, validated
 from pgbn.engine.run.chain import stop_gently
 from pgbn.engine.run.progress import Silent, choose_meter, live
 from pgbn.errors import DataError, did_you_mean, tell
@@ -629,6 +629,7 @@ class PGBN(NetworkTransformer, TopicMethods, _Settings):
 
     # ---- scores ---------------------------------------------------------------------
 
+    @validated
     def perplexity(  # type: ignore[override]
         self, X: Any, held_out: Any = None, fraction: float = 0.5, *, train: Any = None
     ) -> float:
@@ -707,6 +708,7 @@ class PGBN(NetworkTransformer, TopicMethods, _Settings):
         found = infer(model, X, layers=1, **self._rows())
         return mean_log_density(model, X, found[found.layers[1]])
 
+    @validated
     def generate(  # type: ignore[override]
         self,
         n: int = 1,

@@ -588,6 +588,7 @@ class NetworkMethods:
 
         return grow(cast("Network", self), state, values, sizes)
 
+    @validated
     def explain(
         self, format: str = "text", sampler: str = "auto", brief: bool = False
     ) -> Explanation:

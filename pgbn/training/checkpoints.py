@@ -22,7 +22,7 @@ import numpy as np
 import scipy.sparse as sp
 from pydantic import NonNegativeInt
 
-from pgbn.checks import check_names, check_path, is_finite_number
+from pgbn.checks import check_names, check_path, is_finite_number, validated
 from pgbn.engine.data.cells import Cells
 from pgbn.engine.run.chain import Chain, stop_gently
 from pgbn.engine.run.chain_files import (
@@ -355,6 +355,7 @@ def train_with_checkpoints(
         )  # fmt: skip
 
 
+@validated
 def resume(
     path: str | Path,
     *,

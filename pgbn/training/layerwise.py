@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from pgbn.checks import check_names, check_place
+from pgbn.checks import check_names, check_place, validated
 from pgbn.engine.data.cells import Cells
 from pgbn.engine.data.reading import check_fits, complete_sizes, term_labels
 from pgbn.engine.first_layer.choice import find_patterns, first_choice
@@ -39,6 +39,7 @@ MOST_TOKENS = 2**28  # with a label each
 _KERNELS = 21  # that a first training compiles, of three layers of counts
 
 
+@validated
 def train_layerwise(
     X: Any,
     max_width: int | Sequence[int],

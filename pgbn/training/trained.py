@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pgbn.checks import check_names, is_finite_number, is_integral, listed, numbers
-from pgbn.errors import DataError, NetworkError
+from pgbn.errors import DataError, NetworkError, did_you_mean
 from pgbn.nodes.base import Latent
 from pgbn.training.topic_methods import TopicMethods
 from pgbn.training.training_result import FittedModel
@@ -183,6 +183,11 @@ class TrainedNetwork(TopicMethods, FittedModel):
         >>> model.widths
         (2,)
         """
+        known = {"phi", "r", "eta", "noise", *(entry.name for entry in fields(cls))}
+        for name in sorted(set(others) - known):
+            raise TypeError(
+                f"TrainedNetwork.of_topics has no argument {name!r}.{did_you_mean(name, known)}"
+            )
         priors = Priors() if priors is None else priors
         if not isinstance(priors, Priors):
             raise DataError(f"TrainedNetwork: priors={priors!r:.60}: give pgbn.Priors(...)")

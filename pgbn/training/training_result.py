@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pgbn.checks import validated
 from pgbn.errors import DataError
 
 if TYPE_CHECKING:
@@ -56,6 +57,7 @@ class FittedModel:
 
         save(self, path)
 
+    @validated
     def infer(
         self,
         X: Any,
@@ -122,6 +124,7 @@ class FittedModel:
             threads=threads, executor=executor, terms=terms, vocabulary=vocabulary, units=units,
         )  # fmt: skip
 
+    @validated
     def transform(
         self,
         X: Any,

@@ -91,13 +91,32 @@ def test_what_was_taken_in_silence_or_ended_in_errors_of_numpy(words: str) -> No
         NAMED[words]()
 
 
+# For each call, its unknown argument and the one that is meant.
+UNKNOWN: dict[tuple[str, str], Callable[[], object]] = {
+    ("TrainedNetwork.generate", "lenght length"): lambda: MODEL.generate(2, lenght=3),
+    ("TrainedNetwork.infer", "n_draws draws"): lambda: MODEL.infer(X, n_draws=3),
+    ("TrainedNetwork.transform", "n_jobs threads"): lambda: MODEL.transform(X, n_jobs=2),
+    ("TrainedNetwork.of_topics", "Eta eta"): lambda: MODEL.with_topics(Eta=0.1),
+    ("report_data", "nmes names"): lambda: MODEL.report("page.html", nmes=["a"]),
+    ("train_layerwise", "burnin burn_in"): lambda: pgbn.train_layerwise(X, 3, 1, burnin=5),
+    ("train_layerwise", "n_topics max_width"): lambda: pgbn.train_layerwise(X, n_topics=3),
+    ("train_minibatch", "K widths"): lambda: pgbn.train_minibatch(X, K=3),
+    ("resume", "thread threads"): lambda: pgbn.resume("run", thread=2),
+    ("Network.explain", "fromat format"): lambda: PFA.explain(fromat="html"),
+    ("pfa", "n_topics width"): lambda: pgbn.zoo.pfa(n_topics=3),
+    ("PGBN.generate", "seed random_state"): lambda: pgbn.PGBN().generate(2, seed=1),
+}
+
+
+@pytest.mark.parametrize(("function", "names"), UNKNOWN)
+def test_an_unknown_argument_names_the_one_that_is_meant(function: str, names: str) -> None:
+    wrong, right = names.split()
+    words = rf"^{function} has no argument '{wrong}'\. Did you mean '{right}'\?"
+    with pytest.raises(TypeError, match=words):
+        UNKNOWN[function, names]()
+
+
 def test_wrong_names_say_the_right_ones() -> None:
-    with pytest.raises(
-        TypeError, match=r"TrainedNetwork.generate has no argument 'lenght'. .*'length'"
-    ):
-        MODEL.generate(2, lenght=3)
-    with pytest.raises(TypeError, match=r"report_data has no argument 'nmes'. .*'names'"):
-        pgbn.report.report_data(MODEL, nmes=["a"])
     with pytest.raises(AttributeError, match=r"no attribute 'topics'; write model.topics\(layer\)"):
         ev.topics(MODEL)
     with pytest.raises(AttributeError, match=r'no savefig; Picture.save\("graph.svg"\)'):

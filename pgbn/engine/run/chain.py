@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from pgbn.checks import check_integer, check_unmasked, in_order, numbers
+from pgbn.checks import check_integer, check_unmasked, in_order, numbers, validated
 from pgbn.engine.compile.density import log_density
 from pgbn.engine.compile.program import Program, check_possible
 from pgbn.engine.data.cells import Cells, cells_of
@@ -602,6 +602,7 @@ class Chain(Shown):
                 out[name] = to_axes(program, name, np.asarray(sum(parts)))[0]
         return out
 
+    @validated
     def explain(self, format: str = "text", brief: bool = False) -> Explanation:
         """The derivation of this very sampler.
 
@@ -623,6 +624,7 @@ class Chain(Shown):
 
         return explain_chain(self, format, brief)
 
+    @validated
     def append(self, data: Mapping[str, Any], rows: str | None = None, sweeps: int = 50) -> Chain:
         """A chain on the rows of this one and, after them, new ones, which continues from here.
 

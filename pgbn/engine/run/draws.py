@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pgbn.checks import validated
 from pgbn.engine.data.cells import Cells
 from pgbn.engine.run.chain import Chain
 from pgbn.engine.run.shown import NamedArrays, Summary
@@ -148,6 +149,7 @@ class Draws(NamedArrays):
         """
         return np.asarray(self[name].mean(axis=(0, 1)))
 
+    @validated
     def predict(
         self,
         name: str,
@@ -199,6 +201,7 @@ class Draws(NamedArrays):
 
         return predict(self, name, statistic, sparse, sizes, indexes, seed, threads)
 
+    @validated
     def log_likelihood(
         self,
         name: str,
@@ -286,6 +289,7 @@ class Draws(NamedArrays):
 
         return draws_dataset(self)
 
+    @validated
     def to_arviz(
         self,
         predict: Iterable[str] = (),
