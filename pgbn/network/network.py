@@ -45,6 +45,7 @@ def find_categories(nodes: Iterable[Node]) -> dict[str, Categories]:
                 known = found.setdefault(each.name, each)
                 if not _same(known, each):
                     raise NetworkError(f"two categories are called {each.name!r}; rename one")
+    dims |= {each.of for each in found.values()}  # `pgbn.network.lowering` rejects these by slot
     for name, each in found.items():
         if name in every:
             raise NetworkError(
