@@ -206,5 +206,5 @@ def _report_empty(empty: NDArray[np.int64], rows: int) -> None:
         first = ", ".join(str(row) for row in empty[:5])
         notify(
             f"{empty.size} of {rows} documents have no known term (rows {first}"
-            f"{', …' if empty.size > 5 else ''}): their hidden units are those of the prior"
+            f"{', …' if empty.size > 5 else ''}): their topic weights are those of the prior"
         )
