@@ -100,6 +100,9 @@ _INSTEAD = {
         "model.transform(X), of a fitted pgbn.PGBN": "predict transform",
         "pgbn.Network": "Model",
         "pgbn.Gamma(name, 1, rate)": "Exponential",
+        "pgbn.Beta(name, 1, 1), which is uniform from 0 to 1": "Uniform",
+        "pgbn.LogNormal": "Lognormal LogNormalDistribution",
+        "pgbn.Bernoulli, or data of counts with pgbn.Multinomial": "Binomial",
         "pgbn.Poisson of a rate that is a pgbn.Gamma": "NegativeBinomial",
         "pgbn.PgbnError": "Error",
     }.items()
@@ -132,6 +135,9 @@ def _hint(name: str) -> str:
         return ""
     if name in _INSTEAD:
         return f"; write {_INSTEAD[name].format(name)}"
+    same = {known.lower(): known for known in _HOMES}.get(name.lower())
+    if same is not None:
+        return f"; did you mean pgbn.{same}?"
     if find_spec(f"pgbn.zoo.{name.lower()}") is not None:
         return f"; write pgbn.zoo.{name.lower()}"
     near = get_close_matches(name, _HOMES, 1, 0.7)

@@ -6,6 +6,7 @@ import errno
 import inspect
 import math
 import os
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from functools import cache, wraps
 from numbers import Integral, Real
@@ -63,15 +64,21 @@ def validated(function: Callable[P, R]) -> Callable[P, R]:
 
 
 # Arguments of other packages, and of earlier versions, as they are called here.
+# Several, of which a function has at most one, are divided by blanks.
 _OWN_WORDS = {
     **dict.fromkeys(("warmup", "tune", "burnin", "num_warmup"), "burn_in"),
-    **dict.fromkeys(("samples", "n_samples", "num_samples", "n_draws", "n_iter"), "draws"),
+    **dict.fromkeys(("samples", "n_samples", "num_samples", "n_draws"), "draws"),
+    **dict.fromkeys(("n_iter", "num_iterations", "iterations", "iters"), "draws sweeps"),
+    **dict.fromkeys(("max_iter", "epochs", "passes"), "draws sweeps"),
+    **dict.fromkeys(("n", "n_words", "num_words", "topn", "n_top_words"), "top"),
+    **dict.fromkeys(("alpha", "beta", "topic_word_prior"), "eta"),
     **dict.fromkeys(("random_state", "random_seed", "rng"), "seed"),
     **dict.fromkeys(("n_jobs", "cores", "num_threads"), "threads"),
     **dict.fromkeys(("num_chains", "n_chains"), "chains"),
     **dict.fromkeys(("held", "fixed", "known"), "given"),
     "seed": "random_state",
     "threads": "n_jobs",
+    **dict.fromkeys(OTHER_NAMES, "width max_width widths"),
     "layer1": "sampler",
     "step": "sampler",
     **dict.fromkeys(("init", "initvals"), "start"),
@@ -92,12 +99,27 @@ def _wrong_call(
         owner = type(args[0]).__name__
         names, name = names[1:], owner if name == "__init__" else f"{owner}.{name}"
     for unknown in [each for each in kwargs if each not in names]:
-        own = _OWN_WORDS.get(unknown)
-        if unknown in OTHER_NAMES:
-            own = next((each for each in ("width", "max_width", "widths") if each in names), None)
-        hint = f" Did you mean {own!r}?" if own in names else did_you_mean(unknown, names)
-        return f"{name} has no argument {unknown!r}.{hint}"
+        return f"{name} has no argument {unknown!r}.{own_word(unknown, names)}"
+    missing = re.match(r"missing a required.* argument: '(\w+)'", str(error))
+    if missing is not None:
+        every = [p for p in signature.parameters.values() if p.name in names]
+        needed = [p.name for p in every if p.default is p.empty and p.kind not in (2, 4)]
+        return f"{name}: the argument {missing[1]!r} is missing; write {name}({', '.join(needed)})"
+    if "too many positional" in str(error):
+        listed = ", ".join(names) or "none"
+        return f"{name}: too many arguments by position; its arguments are: {listed}"
     return f"{name}: {error}"
+
+
+def own_word(unknown: str, names: list[str]) -> str:
+    """`` Did you mean 'x'?`` for an argument that a function lacks; ``names`` are those it has."""
+    own = next((word for word in _OWN_WORDS.get(unknown, "").split() if word in names), None)
+    if own is not None:
+        return f" Did you mean {own!r}?"
+    hint = did_you_mean(unknown, names)
+    if "sizes" in names and unknown not in _OWN_WORDS and "Did you mean" not in hint:
+        hint += f" If it is a dim, give its size as sizes={{{unknown!r}: …}}."
+    return hint
 
 
 def _resolved(annotation: Any, scope: dict[str, Any]) -> Any:
@@ -160,6 +182,12 @@ def check_choice(name: str, value: Any, choices: Iterable[str]) -> str:
     if not isinstance(value, str) or value not in known:
         raise DataError(f"{name}={value!r:.60} is not known.{did_you_mean(value, known)}")
     return str(value)
+
+
+def layer_error(name: str, layer: Any, depth: int) -> DataError:
+    """The error for a layer that a model of ``depth`` layers lacks."""
+    has = "1 layer; give 1" if depth == 1 else f"{depth} layers; give an integer from 1 to {depth}"
+    return DataError(f"{name}={layer!r:.60}: the model has {has}")
 
 
 def check_text(name: str, value: Any) -> str:
@@ -270,7 +298,12 @@ def check_names(
         kind = "a string" if isinstance(names, str) else f"a {type(names).__name__}"
         raise DataError(f"{argument}: {kind}; give a list of the names, in their order")
     if size is not None and len(names) != size:
-        raise DataError(f"{argument}: {len(names)} names, but {size} are needed")
+        raise DataError(
+            f"{argument}: {len(names)} names, but {size} are needed; for the columns of X, these "
+            "are vectorizer.get_feature_names_out()"
+            if argument == "vocabulary"
+            else f"{argument}: {len(names)} names, but {size} are needed"
+        )
     return [str(name) for name in names]
 
 

@@ -16,10 +16,10 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pgbn.checks import check_integer, listed
-from pgbn.errors import DataError
+from pgbn.errors import DataError, missing_name
 
 __all__ = ["DATASETS", "Dataset", "load_docstrings"]
 
@@ -157,3 +157,14 @@ def _text(value: Any) -> str:
         with suppress(Exception):  # objects that compute their docstring and fail
             return inspect.getdoc(value) or ""
     return ""
+
+
+# What other packages call their texts.
+_OTHERS = ("fetch_20newsgroups", "load_20newsgroups", "load_newsgroups", "load_texts")
+
+if not TYPE_CHECKING:  # it would hide unknown names from type checkers
+
+    def __getattr__(name: str) -> Any:
+        """No such name: an error with a similar one."""
+        other = "pgbn has no other texts; give any list of texts, or pgbn.Corpus.read(path)"
+        raise missing_name("pgbn.datasets", name, __all__, dict.fromkeys(_OTHERS, other))

@@ -9,6 +9,8 @@ __all__ = [
     "StaleReadError",
     "StorageError",
     "did_you_mean",
+    "missing_attribute",
+    "missing_name",
     "notify",
     "printable",
     "tell",
@@ -17,9 +19,10 @@ __all__ = [
 import re
 import sys
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from difflib import get_close_matches
+from types import MappingProxyType
 
 # C0 except tab and newline, DEL, C1, line separators, marks and overrides of the direction, and
 # surrogates (half characters), which no file and no terminal accepts.
@@ -79,6 +82,31 @@ def did_you_mean(word: object, known: Iterable[str]) -> str:
     if close:
         return f" Did you mean {close[0]!r}?"
     return f" Known: {', '.join(words)}." if words else ""
+
+
+def missing_attribute(
+    owner: object, name: str, instead: Mapping[str, str], hint: str = ""
+) -> AttributeError:
+    """The error for an attribute that an object lacks, with what to write instead.
+
+    ``instead`` has what to write for words of other packages."""
+    if not hint and not name.startswith("_"):
+        near = get_close_matches(name, [n for n in dir(type(owner)) if n[0] != "_"], 1, 0.75)
+        word = instead.get(name, near[0] if near else "")
+        hint = f"; write {word}" if name in instead else f"; did you mean {word!r}?" if word else ""
+    return AttributeError(f"{type(owner).__name__!r} object has no attribute {name!r}{hint}")
+
+
+def missing_name(
+    module: str, name: str, known: Iterable[str], instead: Mapping[str, str] = MappingProxyType({})
+) -> AttributeError:
+    """The error for a name that a module lacks: with what to write instead, or a similar name."""
+    words = {word.lower(): word for word in known}
+    near = [] if name.startswith("_") else get_close_matches(name.lower(), words, 1, 0.6)
+    hint = f"; did you mean {module}.{words[near[0]]}?" if near else ""
+    if name in instead:
+        hint = f"; {instead[name]}"
+    return AttributeError(f"module {module!r} has no attribute {name!r}{hint}")
 
 
 # ---- warnings -------------------------------------------------------------------------

@@ -22,10 +22,13 @@ every part, and `examples/skeletons` has a file to copy for each kind of extensi
 | a type that `pgbn.save` takes | `register_codec`, `Parts` |
 """
 
+from typing import TYPE_CHECKING, Any
+
 from pgbn.engine import register_kernel, register_sampler
 from pgbn.engine.first_layer import FirstLayer
 from pgbn.engine.first_layer.samplers import read_state
 from pgbn.engine.plan import Draw, SlotCounts
+from pgbn.errors import missing_name
 from pgbn.nodes import (
     Edge,
     Index,
@@ -98,3 +101,10 @@ __all__ = [
     "share_out",
     "vectorised",
 ]
+
+
+if not TYPE_CHECKING:  # it would hide unknown names from type checkers
+
+    def __getattr__(name: str) -> Any:
+        """No such name: an error with a similar one."""
+        raise missing_name("pgbn.extend", name, __all__)

@@ -57,7 +57,7 @@ def test_a_default_is_checked_too():
 
 
 def test_calls_fail_as_those_of_the_function_and_its_signature_stays():
-    with pytest.raises(TypeError, match="missing a required argument: 'first'"):
+    with pytest.raises(TypeError, match="the argument 'first' is missing; write"):
         add()
     with pytest.raises(TypeError, match=r"add has no argument 'thrid'\. Did you mean 'third'"):
         add(2, thrid=3)

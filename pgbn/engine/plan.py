@@ -185,6 +185,11 @@ def find_step(program: Program, task: Task) -> tuple[Run, bool]:
         for make in makers if makers and is_for(program, task) else ():
             made = make(program, task)
             if made is not None:
+                if not callable(made) and not isinstance(made, tuple):
+                    raise NetworkError(
+                        f"the kernel {make.__name__}() returned {made!r:.60} for {task}; it must "
+                        "return the step, a function of a key, or None if it does not fit"
+                    )
                 return made if isinstance(made, tuple) else (made, make in _by_rows)
     raise AssertionError(f"no maker serves {task}")
 

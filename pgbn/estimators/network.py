@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,14 +13,14 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
-from pgbn.checks import WIDTHS, check_integer
+from pgbn.checks import WIDTHS, check_integer, validated
 from pgbn.engine.compile.density import log_density
 from pgbn.engine.compile.program import Program
 from pgbn.engine.data.cells import Cells
 from pgbn.engine.data.reading import complete_sizes, read_array
 from pgbn.engine.rows.independent import row_network
 from pgbn.engine.run.generate import to_storage
-from pgbn.errors import DataError, did_you_mean, notify
+from pgbn.errors import DataError, did_you_mean, missing_attribute, notify
 from pgbn.estimators.parameters import (
     blaming,
     read_depth,
@@ -70,6 +70,18 @@ def _at(
     for name, value in values.items():
         program.values[name] = to_storage(program, name, value[None])
     return program
+
+
+# What other packages call a method.
+_METHODS = {
+    **dict.fromkeys(("show_topics", "print_topics", "get_topics", "top_words"), "topics"),
+    **dict.fromkeys(("components", "components_", "get_topic_term"), "topic_terms"),
+    **dict.fromkeys(("predict", "get_document_topics", "doc_topic", "infer"), "transform"),
+    **dict.fromkeys(("get_topic_info", "topics_df"), "topics_frame"),
+    **dict.fromkeys(("plot", "visualize_topics", "visualize", "to_html"), "report"),
+    **dict.fromkeys(("topic_coherence", "log_perplexity"), "perplexity"),
+    "sample": "generate",
+}
 
 
 class NetworkTransformer(TransformerMixin, BaseEstimator):
@@ -304,6 +316,15 @@ class NetworkTransformer(TransformerMixin, BaseEstimator):
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "network_")
 
+    if not TYPE_CHECKING:  # it would hide unknown attributes from type checkers
+
+        def __getattr__(self, name: str) -> Any:
+            """No attribute: an error that says what to write instead."""
+            own = {word: each for word, each in _METHODS.items() if hasattr(type(self), each)}
+            calls = {word: f"model.{each}(…)" for word, each in own.items()}
+            raise missing_attribute(self, name, calls)
+
+    @validated
     def save(self, path: str | Path) -> None:
         """Write the estimator to a folder, as `pgbn.save` does.
 

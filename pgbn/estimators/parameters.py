@@ -186,6 +186,10 @@ def _one_of(argument: str, value: Any, *choices: str) -> None:
 # What to do about an error of scikit-learn that has these words.
 _REMEDIES = {
     "could not convert string": "; are these texts? count their terms first, with CountVectorizer",
+    "inhomogeneous": " has rows of unequal length; give documents × terms, a matrix of counts. Of "
+    "lists of tokens, CountVectorizer(analyzer=list) makes one; of pairs of gensim, "
+    "gensim.matutils.corpus2csc(corpus).T",
+    "Complex data": "; give counts, or real numbers of at least 0",
     "contains NaN": "; leave such documents out, fill the cells with 0, or give "
     "pgbn.train_layerwise a numpy.ma.masked_array, in which they are imputed",
     "contains infinity": "; give finite numbers",
@@ -218,7 +222,8 @@ def blaming(name: str) -> Iterator[None]:
         kind = TypeError if isinstance(error, TypeError) else DataError
         remedy = next((remedy for words, remedy in _REMEDIES.items() if words in text), "")
         if remedy:  # the further lines show the array, or recommend classifiers
-            text = text.partition("\n")[0].rstrip(".:")
+            text = "" if "inhomogeneous" in text else text.partition("\n")[0].rstrip(".:")
+            text = text or name
             text = (text if len(text) <= LONGEST else f"{text[:LONGEST]}…") + remedy
         raise kind(text if name in text else f"{name}: {text}") from error
 

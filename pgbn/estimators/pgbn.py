@@ -20,10 +20,10 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
 from pgbn import evaluation
-from pgbn.checks import OTHER_NAMES, WIDTHS, check_integer, in_order, validated
+from pgbn.checks import OTHER_NAMES, WIDTHS, check_integer, in_order, own_word, validated
 from pgbn.engine.run.chain import stop_gently
 from pgbn.engine.run.progress import Silent, choose_meter, live
-from pgbn.errors import DataError, did_you_mean, tell
+from pgbn.errors import DataError, tell
 from pgbn.estimators.network import NetworkTransformer
 from pgbn.estimators.parameters import (
     begin_fit,
@@ -241,7 +241,7 @@ class PGBN(NetworkTransformer, TopicMethods, _Settings):
                     f"{own}={value!r}{many}"
                 )
             if name not in self._SETTINGS:
-                known = did_you_mean(name, self._get_param_names())
+                known = own_word(name, self._get_param_names()[::-1])
                 raise TypeError(f"{kind}() has no argument {name!r}.{known}")
         _Settings.__init__(self, **settings)
 
@@ -619,7 +619,15 @@ class PGBN(NetworkTransformer, TopicMethods, _Settings):
         expected = sum(self.widths_) if layer is None else width
         if features.shape[1] != expected:
             which = "all layers together have" if layer is None else f"layer {layer} has"
-            raise DataError(f"Z: features have {features.shape[1]} columns; {which} {expected}")
+            raise DataError(
+                f"Z has {features.shape[1]} columns, but {which} {expected} topics; give the topic "
+                "weights that transform returns"
+            )
+        if features.min() < 0:
+            raise DataError(
+                f"Z has the value {features.min():g}; topic weights are at least 0, as transform "
+                "returns them"
+            )
         return np.asarray(features[:, :width] @ topic_terms(self.training_.deepest, chosen))
 
     def _documents(self, X: Any) -> Any:

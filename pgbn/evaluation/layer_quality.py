@@ -385,7 +385,10 @@ def leading_terms(phi: ArrayLike, top: int = 10) -> NDArray[np.int64]:
     topics = _topics(phi)
     top = check_integer("top", top, 2)
     if top > topics.shape[1]:
-        raise DataError(f"top={top!r} must be between 2 and the {topics.shape[1]} terms")
+        raise DataError(
+            f"top={top!r}, but phi has {topics.shape[1]} terms (columns); give a smaller top, or "
+            "phi as topics × terms"
+        )
     return np.argsort(-topics, axis=1, kind="stable")[:, :top]
 
 

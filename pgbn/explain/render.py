@@ -8,7 +8,9 @@ import unicodedata
 from collections.abc import Callable, Iterable, Sequence
 from html import escape
 from itertools import pairwise
+from typing import TYPE_CHECKING, Any
 
+from pgbn.errors import missing_attribute
 from pgbn.explain.document import (
     Block,
     Equations,
@@ -274,6 +276,12 @@ class Explanation(str):
 
     def __getnewargs__(self) -> tuple[tuple[Block, ...]]:  # type: ignore[override]
         return (self.blocks,)
+
+    if not TYPE_CHECKING:  # it would hide unknown attributes from type checkers
+
+        def __getattr__(self, name: str) -> Any:
+            write = 'pathlib.Path("model.txt").write_text(text, encoding="utf-8"): it is a str'
+            raise missing_attribute(self, name, dict.fromkeys(("save", "write", "to_file"), write))
 
     def __repr__(self) -> str:
         return str(self)

@@ -508,7 +508,10 @@ def expand_shift(shift: Shift, walk: Walk) -> list[Term]:
     if walk.inside:
         raise walk.error("a Shift inside a Shift")
     if shift.along not in walk.node.axes:
-        raise walk.error(f"Shift along {shift.along!r}, but its dims are {walk.node.axes}")
+        raise walk.error(
+            f"Shift along {shift.along!r}, but {walk.node.name} has the dims {walk.node.axes}; add "
+            f"{shift.along!r} to them, or shift along one of them"
+        )
     inside = Walk(walk.node, walk.slot, inside=shift.lag)
     later = expand(shift.of, inside)
     walk.nodes |= inside.nodes

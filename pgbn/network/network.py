@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from difflib import get_close_matches
 from functools import cached_property
 from html import escape
 from typing import TYPE_CHECKING, Any
@@ -13,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pgbn.checks import is_integral, validated
-from pgbn.errors import NetworkError, did_you_mean
+from pgbn.errors import NetworkError, did_you_mean, missing_attribute
 from pgbn.network.network_methods import NetworkMethods
 from pgbn.network.schedule import Schedule, derive, reorder
 from pgbn.network.steps import Revise, steps_of
@@ -95,8 +94,11 @@ def declared_indexes(categories: Mapping[str, Categories], given: Mapping[str, A
 
 # What other packages call a method.
 _METHODS = {
-    "fit": "sample", "mcmc": "sample", "run": "sample", "transform": "infer", "predict": "infer",
-    "simulate": "generate", "hold": "with_given", "condition": "with_given", "draw": "plot",
+    **dict.fromkeys(("fit", "mcmc", "run"), "net.sample(data)"),
+    **dict.fromkeys(("transform", "predict"), "net.infer(data, given=draws)"),
+    "simulate": "net.generate()",
+    **dict.fromkeys(("hold", "condition"), "net.with_given(name)"),
+    "draw": "net.plot()",
 }  # fmt: skip
 
 MOST_NODES = 400  # the time to derive a schedule grows with the cube
@@ -255,9 +257,7 @@ class Network(NetworkMethods):
         def __getattr__(self, name: str) -> Any:
             """No attribute: an error that names the node, or the method, of that name."""
             node = f"; write net[{name!r}]" if name in self.__dict__.get("nodes", ()) else ""
-            near = get_close_matches(_METHODS.get(name, name), dir(type(self)), 1, 0.75)
-            method = f"; did you mean {near[0]!r}?" if near and not name.startswith("_") else ""
-            raise AttributeError(f"'Network' object has no attribute {name!r}{node or method}")
+            raise missing_attribute(self, name, _METHODS, node)
 
     def __contains__(self, item: object) -> bool:
         """Whether a name, or this very node, is in the network."""

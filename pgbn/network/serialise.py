@@ -137,7 +137,13 @@ def network_from_json(text: str) -> Network:
     try:
         document = json.loads(text)
     except (ValueError, RecursionError, TypeError) as error:
-        raise NetworkError(f"not a network: the text is not JSON ({error})") from None
+        path = isinstance(text, str) and len(text) < 300 and "{" not in text
+        raise NetworkError(
+            f"{text!r:.60} is not a network, the text of net.to_json(); if it is a path, give "
+            "Path(path).read_text(), or load a folder of pgbn.save with pgbn.load(path)"
+            if path
+            else f"not a network: the text is not JSON ({error})"
+        ) from None
     if not isinstance(document, dict) or document.get("format") != FORMAT:
         found = document.get("format") if isinstance(document, dict) else type(document).__name__
         raise NetworkError(f"not a network: format is {found!r}, expected {FORMAT!r}")

@@ -66,6 +66,12 @@ class Node(Expression):
         name = fields.pop("name", name)
         super().__init__(*args, name=name, **fields)
         if len(set(self.axes)) < len(self.axes):
+            both = next((dim for dim in self.sums_over if dim in self.dims), None)
+            if both is not None:
+                raise NetworkError(
+                    f"{cls.__name__}({name!r}): {both!r} stands in over= and in dims=; remove it "
+                    "from dims, which name the other dims"
+                )
             raise NetworkError(
                 f"{cls.__name__}({name!r}): its dims {self.axes} name a dim twice; give the second "
                 "another name"
@@ -83,9 +89,18 @@ class Node(Expression):
         if "<locals>" not in cls.__qualname__:
             _definitions.setdefault((cls.__module__, cls.__qualname__), []).append(cls)
         if "tag" in cls.__dict__:
+            if not isinstance(cls.tag, str) or not cls.tag:
+                raise NetworkError(
+                    f"{cls.__name__}.tag={cls.tag!r:.60}: give a text that names the type in JSON, "
+                    'such as tag: ClassVar[str] = "my_package.my_type"'
+                )
             known = _types.get(cls.tag)
             if known is not None and known.__qualname__ != cls.__qualname__:
-                raise NetworkError(f"node type {cls.tag!r} is defined twice: {known}, {cls}")
+                raise NetworkError(
+                    f"the tag {cls.tag!r} of the node type {cls.__name__} is that of "
+                    f"{known.__module__}.{known.__name__}; give another one, such as "
+                    f"'my_package.{cls.tag}'"
+                )
             _types[cls.tag] = cls
         elif not cls.__name__.startswith("_") and not cls.__module__.startswith("pgbn."):
             notify(

@@ -67,9 +67,15 @@ class Edge(Expression):
                 f"the edge type {cls.__name__} defines {', '.join(defined)} but not "
                 f"{', '.join(lacking)}; define all three, or expand(self) instead"
             )
+        if not isinstance(cls.tag, str) or not cls.tag:
+            raise NetworkError(f"{cls.__name__}.tag={cls.tag!r:.60}: give a text, a name in JSON")
         known = _types.get(cls.tag)
         if known is not None and known.__qualname__ != cls.__qualname__:
-            raise NetworkError(f"edge type {cls.tag!r} is defined twice: {known}, {cls}")
+            raise NetworkError(
+                f"the tag {cls.tag!r} of the edge type {cls.__name__} is that of "
+                f"{known.__module__}.{known.__name__}; give another one, such as "
+                f"'my_package.{cls.tag}'"
+            )
         _types[cls.tag] = cls
 
     def expand(self) -> Any:

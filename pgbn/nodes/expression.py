@@ -28,6 +28,7 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
+    PydanticUserError,
     ValidationError,
     model_validator,
 )
@@ -137,7 +138,8 @@ def explain_error(cls: type[Any], name: object, error: ValidationError) -> str:
     takes = list(cls.__signature__.parameters)
     if first["type"] == "missing":
         along = "; give the dim along which the values sum to one, such as over='term'"
-        message = f"is missing{along if field == 'over' else ''}"
+        such = f"; give {field}=…" if field in cls.slots() else ""
+        message = f"is missing{along if field == 'over' else such}"
     elif first["type"] == "extra_forbidden":
         message = f"is not a parameter{_instead(field, takes)}"
     elif field == "name" and (first["input"] == "" or not isinstance(first["input"], str)):
@@ -146,6 +148,8 @@ def explain_error(cls: type[Any], name: object, error: ValidationError) -> str:
     elif field.startswith("dims") and not first["type"].startswith("value_error"):
         message = f"got {value}; give names of dims, such as dims=('doc', 'topic'). Sizes are "
         message += "given to the network: Network(x, sizes={'topic': 10})"
+    elif first["type"] == "string_type":
+        message = f"give a text, not {value}"
     elif not first["type"].startswith("value_error"):
         message = f"{message}, got {value}"
     call = cls.__name__ if name is None else f"{cls.__name__}({name!r})"
@@ -255,7 +259,24 @@ if TYPE_CHECKING:
         def __pydantic_init_subclass__(cls, **kwargs: Any) -> None: ...
 
 else:
-    _Model = BaseModel
+
+    class _Declared(type(BaseModel)):
+        """Makes node types. A field without a type gets an error in the words of pgbn."""
+
+        def __new__(mcs, name: str, *args: Any, **options: Any) -> type:
+            try:
+                return super().__new__(mcs, name, *args, **options)
+            except PydanticUserError as error:
+                field = re.search(r"non-annotated attribute was detected: `(\w+)", str(error))
+                if field is None:
+                    raise
+                raise NetworkError(
+                    f"class {name}: {field[1]} has no type; write {field[1]}: pgbn.extend.Slot for "
+                    f"a slot, or {field[1]}: ClassVar[…] = … for a constant of the class"
+                ) from None
+
+    class _Model(BaseModel, metaclass=_Declared):
+        pass
 
 
 _slots: dict[type[Expression], tuple[str, ...]] = {}
@@ -386,6 +407,14 @@ class Expression(_Model):
         )
 
     __sub__ = __rsub__ = __neg__ = __pow__ = __rpow__ = __rtruediv__ = _refuse
+
+    def _refuse_order(self, other: Any) -> bool:
+        raise NetworkError(
+            f"{self}: <, <=, > and >= are not supported: a node has no value before it is drawn; "
+            "compare the draws, as in draws['theta'] > 0.5"
+        )
+
+    __lt__ = __le__ = __gt__ = __ge__ = _refuse_order
 
     def __setattr__(self, name: str, value: Any) -> None:
         raise NetworkError(

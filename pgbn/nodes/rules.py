@@ -34,6 +34,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from pgbn.checks import validated
 from pgbn.errors import DataError, MissingRuleError, NetworkError, did_you_mean
 from pgbn.nodes.base import Latent, Node, Observed, definitions_of, node_types
 
@@ -243,6 +244,36 @@ def check_reads(child: type[Node], reads: tuple[str, ...], *others: str) -> None
             )
 
 
+def check_type(caller: str, kind: Any, base: type[Node], why: str = "") -> None:
+    """Reject what is not a class of nodes of the kind ``base``."""
+    if not isinstance(kind, type) or not issubclass(kind, base):
+        shown = kind.__name__ if isinstance(kind, type) else f"{kind!r:.60}"
+        raise NetworkError(
+            f"{caller}({shown}): give a class derived from pgbn.extend.{base.__name__}{why}"
+        )
+
+
+def check_rule(caller: str, node: type[Node], function: Any) -> None:
+    """Reject what cannot be called, in place of the function of a rule."""
+    if not callable(function):
+        raise NetworkError(
+            f"{caller}({node.__name__}): decorates {function!r:.60}; it must decorate a function"
+        )
+
+
+def check_new(known: Any, function: Any, node: type[Node], what: str) -> None:
+    """Reject a rule from outside for a type of pgbn that has one: all networks would change."""
+    own = known is not None and node.__module__.startswith("pgbn.")
+    if own and not str(getattr(function, "__module__", "pgbn.")).startswith("pgbn."):
+        raise NetworkError(
+            f"{node.__name__} has {what} already, which networks rely on; register yours for a "
+            f"type of your own, class My{node.__name__}(pgbn.{node.__name__})"
+        )
+
+
+_DRAWN_ONLY = "; only these are drawn, while an observed node has data"
+
+
 def draw_rule(
     node: type[Node],
     *,
@@ -283,7 +314,10 @@ def draw_rule(
     ...     return {"shape": shape + count, "rate": rate + exposure}
     """
 
+    check_type("draw_rule", node, Latent, _DRAWN_ONLY)
+
     def register(posterior: Function) -> Function:
+        check_rule("draw_rule", node, posterior)
         if "stream" in inspect.signature(posterior).parameters:
             raise NetworkError(
                 f"the draw rule of {node.__name__} names 'stream', but it draws nothing: it "
@@ -291,6 +325,7 @@ def draw_rule(
                 f"draws the new value itself, write @pgbn.extend.kernel_rule({node.__name__})"
             )
         check_reads(node, names_read(posterior))
+        check_new(_draws.get((node, kind)), posterior, node, "a draw rule")
         _draws[(node, kind)] = DrawRule(
             node, kind, posterior, constant_over_simplex, equation, reference
         )
@@ -345,7 +380,10 @@ def kernel_rule(
     ...     return pgbn.extend.vectorised.gamma(stream, shape + count, rate + exposure)
     """
 
+    check_type("kernel_rule", node, Latent, _DRAWN_ONLY)
+
     def register(function: Function) -> Function:
+        check_rule("kernel_rule", node, function)
         rule = DrawRule(node, kind, function, False, equation, reference, True, name)
         check_reads(node, names_read(function), DENSITY, "stream")
         if not rule.receives and {"count", "exposure"} & set(rule.reads):
@@ -353,6 +391,8 @@ def kernel_rule(
                 f"the kernel rule of {node.__name__} names {DENSITY!r} and evidence; the log "
                 "conditional contains all of the evidence: remove count and exposure"
             )
+        known = _kernels.get((node, name)) or (None if name else _draws.get((node, kind)))
+        check_new(known, function, node, f"the kernel {name!r}" if name else "a draw rule")
         if name or not rule.receives:
             _kernels[node, name] = rule
         else:
@@ -443,11 +483,20 @@ def all_draws() -> list[DrawRule]:
 
 F = TypeVar("F", bound=Callable[..., Any])
 
+
+def _check_slot(node: type[Node], slot: str) -> None:
+    if slot not in node.slots():
+        raise NetworkError(
+            f"{node.__name__} has no slot {slot!r}.{did_you_mean(slot, node.slots())}"
+        )
+
+
 _evidence: dict[tuple[type[Node], str, str], EvidenceRule] = {}
 _links: dict[type[Node], LinkRule] = {}
 _sealed: dict[int, object] = {}  # by identity: a function of a rule need not have a hash
 
 
+@validated
 def evidence_rule(
     child: type[Node],
     slot: str,
@@ -518,8 +567,8 @@ def evidence_rule(
     ... def count(value):
     ...     return np.ones_like(value)
     """
-    if slot not in child.slots():
-        raise NetworkError(f"{child.__name__} has no slot {slot!r}; it has {child.slots()}")
+    check_type("evidence_rule", child, Node)
+    _check_slot(child, slot)
     if relation not in ("collapsed", "given"):
         raise NetworkError(f"relation={relation!r}: must be 'collapsed' or 'given'")
 
@@ -546,9 +595,12 @@ def evidence_rule(
                 f"evidence rule of {child.__name__} for {slot!r}: drawn= needs a function of the "
                 "stream that returns a pgbn.extend.Evidence"
             )
+        what = f"an evidence rule for {slot!r}"
+        check_new(_evidence.get((child, slot, kind)), source, child, what)
         _evidence[(child, slot, kind)] = rule
 
     def decorate(function: F) -> F:
+        check_rule("evidence_rule", child, function)
         register(function)
         return function
 
@@ -557,6 +609,7 @@ def evidence_rule(
     return decorate
 
 
+@validated
 def link_rule(
     node: type[Node],
     slot: str,
@@ -600,7 +653,11 @@ def link_rule(
     ...     return pgbn.extend.vectorised.truncated_poisson(stream, rate)
     """
 
+    check_type("link_rule", node, Observed)
+    _check_slot(node, slot)
+
     def register(counts: Function) -> Function:
+        check_rule("link_rule", node, counts)
         check_reads(node, names_read(counts))
         _links[node] = LinkRule(
             node, slot, counts, equation, reference, log_probability, bool(all_cells)
@@ -610,6 +667,7 @@ def link_rule(
     return register
 
 
+@validated
 def counts_are_data(node: type[Node], slot: str) -> None:
     """Register that the data of ``node`` are themselves the counts.
 
@@ -627,6 +685,8 @@ def counts_are_data(node: type[Node], slot: str) -> None:
     ...     rate: pgbn.extend.Slot
     >>> pgbn.extend.counts_are_data(Calls, "rate")
     """
+    check_type("counts_are_data", node, Observed)
+    _check_slot(node, slot)
     _links[node] = LinkRule(node, slot, None, "", "")
 
 
@@ -870,6 +930,7 @@ class _Table(str):
         return self.markdown
 
 
+@validated
 def rules() -> str:
     """The table of all rules; it shows itself at a prompt and, with formulas, in a notebook.
 

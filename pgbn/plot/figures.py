@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pgbn.checks import check_integer, is_integral
+from pgbn.checks import check_integer, is_integral, layer_error
 from pgbn.errors import DataError, PgbnError
 from pgbn.evaluation.topic_words import topic_name
 from pgbn.report.convert import report_data
@@ -236,7 +236,7 @@ def document_map(
         raise DataError("document_map: there are no documents; give them as X=")
     chosen = data.depth if layer is None else layer
     if chosen not in range(1, data.depth + 1):
-        raise DataError(f"layer={layer!r}: layers are numbered from 1 to {data.depth}")
+        raise layer_error("layer", layer, data.depth)
     ax = _axes(ax, (7, 5))
     position = document_positions(data.theta[0], data.seed)
     leading = data.theta[chosen - 1].argmax(axis=1)

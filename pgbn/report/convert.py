@@ -344,7 +344,7 @@ def _parts_of_trained(
     widths = " – ".join(map(str, trained.widths))
     settings: dict[str, Any] = {"layer widths": widths, "sweeps in all": trained.sweeps}
     if trained.link:
-        budget = getattr(model, "max_width", None) if max_width is None else max_width
+        budget = _own_budget(model, trained.depth) if max_width is None else max_width
         cells = None if X is None else read_array(observed_node(trained.link), X, imputed=False)
         settings |= _belief_facts(trained, cells)
         parts = {
@@ -370,6 +370,12 @@ def _parts_of_trained(
     return {"series": _series(chains), "stages": tuple(borders), "settings": settings, **parts}
 
 
+def _own_budget(model: Any, depth: int) -> Any:
+    """The maximum widths that an estimator was given, for the layers that were trained."""
+    budget = getattr(model, "max_width", None)
+    return budget if budget is None or is_integral(budget) else list(budget)[:depth]
+
+
 def _budgets(max_width: int | Sequence[int] | None, widths: tuple[int, ...]) -> tuple[int, ...]:
     """The maximum width of each layer: its own, and at most the width of the layer below."""
     given = [max_width or 0] if max_width is None or is_integral(max_width) else max_width
@@ -378,7 +384,10 @@ def _budgets(max_width: int | Sequence[int] | None, widths: tuple[int, ...]) -> 
         for number in listed("max_width", given, "give a number, or one for each layer")
     ]
     if not 0 < len(each) <= len(widths):
-        raise DataError(f"max_width: {len(each)} numbers for {len(widths)} layers")
+        raise DataError(
+            f"max_width={max_width!r:.60} has {len(each)} numbers, but the model has {len(widths)} "
+            "layers; give one number, or one for each layer"
+        )
     below = (each[0], *widths[:-1])
     return tuple(map(min, (*each, *below[len(each) :]), below))
 

@@ -10,9 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pgbn.checks import is_integral
+from pgbn.checks import is_integral, layer_error
 from pgbn.diagnostics import bulk_ess, split_rhat
-from pgbn.errors import DataError
 from pgbn.evaluation.topic_words import rank_words, relevance_of
 from pgbn.explain.document import Block
 from pgbn.storage.terms import TOKEN
@@ -147,7 +146,7 @@ class ReportData:
     def project(self, layer: int) -> Matrix:
         """Ψ = Φ^(layer) ⋯ Φ^(1), (K, V): the topics of a layer as distributions over terms."""
         if not is_integral(layer) or not 1 <= layer <= self.depth:
-            raise DataError(f"layer={layer!r:.60}: layers are numbered from 1 to {self.depth}")
+            raise layer_error("layer", layer, self.depth)
         return reduce(np.matmul, self.phi[int(layer) - 1 :: -1])
 
     @property

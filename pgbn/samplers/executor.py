@@ -420,7 +420,7 @@ def executor_of(threads: int | None = None, executor: Executor | None = None) ->
     if not isinstance(executor, Executor):
         raise DataError(
             f"executor={executor!r}: give pgbn.Threads, pgbn.Disk, pgbn.Ray or an object of a "
-            "subclass of pgbn.samplers.executor.Executor; or threads=…"
+            "subclass of pgbn.extend.Executor, such as executor=pgbn.Threads(4); or threads=4"
         )
     check_integer(f"executor={executor!r}: workers", getattr(executor, "workers", None), 1)
     return executor

@@ -27,7 +27,7 @@ from typing import Annotated, Any
 from numpy.typing import NDArray
 from pydantic import Field, InstanceOf, TypeAdapter, ValidationError
 
-from pgbn.checks import check_path
+from pgbn.checks import check_path, validated
 from pgbn.errors import PgbnError, StorageError
 from pgbn.storage.arrays import InParts, join_parts, read_npz
 from pgbn.storage.old_folders import converted
@@ -236,6 +236,7 @@ _unloadable: dict[str, Callable[[Path], str]] = {}
 _documents: list[Callable[[Any], Group]] = []
 
 
+@validated
 def register_codec(
     kind: str, owner: type, encode: Encode, decode: Decode, article: str = ""
 ) -> None:

@@ -221,7 +221,7 @@ class _Build:
         if names:
             self._add_block(names, sp.csr_array(sp.vstack(parts, format="csr")))
         if not content["rows"]:
-            raise DataError(f"{source.called}: no documents in it")
+            raise DataError(f"{source.called}: no documents in it; give texts or counts")
         if _as_plain(source.description()) != self.settings["source"]:
             raise DataError(
                 f"{source.called}: changed while it was read; give overwrite=True to build it anew"

@@ -294,7 +294,10 @@ class Corpus:
         )
         named = _uniquely(list(kept))
         if not named:
-            raise DataError(f"{path}: no documents in it")
+            raise DataError(
+                f"{path}: no documents in it; give a folder of .txt files, or a file with one "
+                "document on each line"
+            )
         return Corpus.from_texts(named, vocabulary=vocabulary, like=like, **options)
 
     @staticmethod

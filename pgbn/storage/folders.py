@@ -20,7 +20,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from pgbn.checks import check_mapping, check_names, check_path, listed
+from pgbn.checks import check_mapping, check_names, check_path, listed, validated
 from pgbn.errors import DataError, PgbnError, StorageError, did_you_mean
 from pgbn.storage.archive import (
     MANIFEST,
@@ -129,6 +129,7 @@ class Saved:
     columns: dict[str, list[str]] = field(default_factory=dict)
 
 
+@validated
 def save(
     value: Any,
     path: str | Path,
@@ -195,6 +196,7 @@ def save(
     write(path, kind, content, arrays)
 
 
+@validated
 def load(path: str | Path, *, threads: int | None = None) -> Any:
     """Load the object that `pgbn.save` wrote.
 

@@ -179,7 +179,10 @@ def joint_test(chain: Chain, sweeps: int, fixed: bool = False) -> GewekeResult:
 def check_network(network: Any, sizes: Any, caller: str, broken: Any = None) -> None:
     """Arguments of a test: the network, the sizes, and what breaks the chain."""
     if not isinstance(network, Network):
-        raise NetworkError(f"{caller}: network={network!r:.60}: give a pgbn.Network, as Network(x)")
+        raise NetworkError(
+            f"{caller}: network is a {type(network).__name__}; give a pgbn.Network, such as "
+            "pgbn.Network(x) or pgbn.zoo.lda(3)"
+        )
     if sizes is not None and not isinstance(sizes, Mapping):
         raise DataError(f"{caller}: sizes={sizes!r:.60}: give a dict, such as {{'doc': 3}}")
     if broken is not None and not callable(broken):

@@ -202,8 +202,8 @@ def budgets(name: str, value: Any, depth: int) -> int | tuple[int, ...]:
     each = tuple(int(number) for number in value)
     if len(each) < depth:
         raise DataError(
-            f"{name}={value!r}: {len(each)} of depth={depth} layers; give one number for each of "
-            "them, or one for the first layer"
+            f"{name}={value!r:.60} is of length {len(each)}, but depth={depth}; give one number "
+            f"for each layer, or {name}=100 for the first layer"
         )
     for below, above in pairwise(each):
         if above > below:

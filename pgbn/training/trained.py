@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pgbn.checks import check_names, is_finite_number, is_integral, listed, numbers
+from pgbn.checks import check_names, is_finite_number, is_integral, layer_error, listed, numbers
 from pgbn.errors import DataError, NetworkError, did_you_mean
 from pgbn.nodes.base import Latent
 from pgbn.training.topic_methods import TopicMethods
@@ -451,7 +451,7 @@ def trained_network(model: Any, argument: str = "model") -> TrainedNetwork:
 def check_layer(model: TrainedNetwork, layer: Any, argument: str = "layer") -> int:
     """The number of a layer, from 1 on."""
     if not is_integral(layer) or not 1 <= layer <= model.depth:
-        raise DataError(f"{argument}={layer!r}: layers are numbered from 1 to {model.depth}")
+        raise layer_error(argument, layer, model.depth)
     return int(layer)
 
 

@@ -37,6 +37,7 @@ class FittedModel:
     A training stands for its deepest network.
     """
 
+    @validated
     def save(self, path: str | Path) -> None:
         """Write the model to a folder, as `pgbn.save` does.
 

@@ -1,5 +1,8 @@
 """Published models as compositions of nodes: one short file each."""
 
+from typing import TYPE_CHECKING, Any
+
+from pgbn.errors import missing_name
 from pgbn.zoo.author_topic import author_topic
 from pgbn.zoo.bnbp import bnbp
 from pgbn.zoo.bptf import bptf
@@ -30,3 +33,16 @@ __all__ = [
     "hidden_markov", "hpf", "lda", "multimodal", "nbfa", "pfa", "pgbn", "pgds", "phrase_windows",
     "poisson_mixture", "prgds", "tucker",
 ]  # fmt: skip
+
+
+# What other packages call a model.
+_OTHERS = {
+    **dict.fromkeys(("NMF", "nmf", "GaP", "gap"), "write pgbn.zoo.hpf"),
+    **dict.fromkeys(("HDP", "hdp"), "write pgbn.zoo.hdp_lda"),
+}
+
+if not TYPE_CHECKING:  # it would hide unknown names from type checkers
+
+    def __getattr__(name: str) -> Any:
+        """No such name: an error with a similar one."""
+        raise missing_name("pgbn.zoo", name, __all__, _OTHERS)

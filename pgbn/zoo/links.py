@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pgbn.checks import validated
 from pgbn.errors import NetworkError, did_you_mean
 from pgbn.nodes import BernoulliPoisson, Gamma, Poisson, PoissonGamma
 from pgbn.nodes.base import Latent, Observed
@@ -197,6 +198,7 @@ class Link:
 _links: dict[str, Link] = {}
 
 
+@validated
 def register_link(link: Link) -> Link:
     """Add a link to the table; it replaces a link of the same name and node type.
 

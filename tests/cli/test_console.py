@@ -37,7 +37,7 @@ FIT = {  # wrong options of fit, told before anything is read
 }  # fmt: skip
 WRONG = [(f"fit TEXTS -o NEW {words}", 2, says) for words, says in FIT.items()] + [
     ("topics nowhere", 1, "nowhere: no saved model there"),
-    ("topics MODEL --layer 9", 1, "layers are numbered from 1 to 2"),
+    ("topics MODEL --layer 9", 1, "layer=9: the model has 2 layers; give an integer from 1 to 2"),
     ("topics MODEL --layer x", 2, "'--layer'"), ("topics MODEL --top 0", 2, "'--top'"),
     ("topic", 2, "topic"), ("fit", 2, "see pgbn fit --help"),
     ("fit TEXTS -o MODEL", 1, "there is a model already"),

@@ -246,11 +246,18 @@ def test_an_estimator_takes_a_budget_for_each_layer(tmp_path: Path) -> None:
     np.testing.assert_array_equal(whole.training_.deepest.r, deeper.training_.deepest.r)
     with pytest.raises(DataError, match=r"max_width=\(9, 4, 2\): .* has max_width=\[?\(?9, 5"):
         deeper.set_params(max_width=(9, 4, 2)).fit(X)
-    with pytest.raises(DataError, match=r"max_width=\(9, 5\): 2 of depth=3 layers"):
+    with pytest.raises(DataError, match=r"max_width=\(9, 5\) is of length 2, but depth=3"):
         deeper.set_params(max_width=(9, 5)).fit(X)
     with pytest.raises(DataError, match=r"width=\(3, 4\): 4 is more than the 3"):
         pgbn.PFA((3, 4)).fit(X)
     assert deeper.report(tmp_path / "page.html").exists()
+
+
+def test_a_training_that_ended_early_can_be_shown(tmp_path: Path) -> None:
+    """max_width has more numbers than there are layers."""
+    model = pgbn.PGBN((3, 2), burn_in=2, sweeps=1, random_state=0, link="poisson").fit(X)
+    assert len(model.widths_) == 1
+    assert model.report(tmp_path / "page.html", X).exists()
 
 
 def test_fit_takes_an_executor(tmp_path: Path) -> None:

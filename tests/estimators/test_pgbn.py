@@ -245,10 +245,12 @@ def test_one_layer_or_all(model):
         for call in (lambda each: each.transform(X), lambda each: each.get_feature_names_out()):
             with pytest.raises(DataError, match=r"layer=.*: the network has layers 1 to 2"):
                 call(of_layer(model, wrong))
-    with pytest.raises(DataError, match="3 columns; layer 1 has"):
+    with pytest.raises(DataError, match=r"Z has 3 columns, but layer 1 has \d+ topics"):
         model.inverse_transform(np.ones((2, 3)))
-    with pytest.raises(DataError, match="3 columns; all layers together have"):
+    with pytest.raises(DataError, match="3 columns, but all layers together have"):
         concat.inverse_transform(np.ones((2, 3)))
+    with pytest.raises(DataError, match="Z has the value -1; topic weights are at least 0"):
+        model.inverse_transform(-np.ones((2, model.widths_[0])))
 
 
 def test_column_k_is_topic_k(model):

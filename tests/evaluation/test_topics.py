@@ -123,7 +123,7 @@ def test_a_topic_has_a_name_a_place_and_a_number():
     assert place_of(model, np.int64(1), 2) == (2, 1)
     for wrong, message in (
         ("layer2_topic9", "topic=9: layer 2 has topics 0 to 2; give .* such as 'layer2_topic0'"),
-        ("layer7_topic0", "layer=7: layers are numbered from 1 to 2"),
+        ("layer7_topic0", "layer=7: the model has 2 layers"),
         ("rain", "topic='rain': layer 1 has topics 0 to 4"),
         ((2, 1.5), "topic=1.5: layer 2"), ((True, 0), "layer=True"), ([0], r"topic=\[0\]"),
     ):  # fmt: skip

@@ -38,7 +38,7 @@ def rejected(file: Path = FILE) -> dict[str, str]:
 def error_of(expression: str, names: Mapping[str, Any] = NAMES) -> str:
     try:
         eval(expression, dict(names))
-    except pgbn.PgbnError as error:
+    except (pgbn.PgbnError, AttributeError, TypeError) as error:
         return f"{type(error).__name__}: {error}"
     return "no error"
 

@@ -213,6 +213,9 @@ def test_names(name: str) -> None:
 
 def test_a_tag_stands_for_one_type() -> None:
     assert node_types()["gamma"] is Gamma
-    with pytest.raises(pgbn.NetworkError, match="node type 'gamma' is defined twice"):
+    with pytest.raises(
+        pgbn.NetworkError,
+        match=r"the tag 'gamma' of the node type .* is that of pgbn\.nodes\.gamma\.Gamma",
+    ):
         type("Other", (Latent,), {"tag": "gamma"})
     assert node_types()["gamma"] is Gamma

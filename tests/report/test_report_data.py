@@ -355,7 +355,7 @@ def test_errors_of_the_model() -> None:
         report_data([])
     with pytest.raises(DataError, match=r"chains with \[20, 60\] terms"):
         report_data([trained(), trained(terms=20)])
-    with pytest.raises(DataError, match="layers are numbered from 1 to 3"):
+    with pytest.raises(DataError, match="the model has 3 layers; give an integer from 1 to 3"):
         report_data(trained()).project(0)
 
 

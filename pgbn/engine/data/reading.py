@@ -51,6 +51,11 @@ def read_data(network: Network, data: Mapping[str, Any]) -> dict[str, Cells]:
         )
     for name in data:
         if name not in network.observed:
+            if name in network.latent:
+                raise DataError(
+                    f"data: {name!r} is a latent node, which is drawn; to fix its value, pass it "
+                    f"as given={{{name!r}: array}}, to begin there as start={{{name!r}: array}}"
+                )
             raise DataError(
                 f"data: {name!r} is not an observed node.{did_you_mean(name, network.observed)}"
             )

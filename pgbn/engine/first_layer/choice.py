@@ -294,12 +294,17 @@ def register_sampler(kind: Kind) -> Kind:
     ...     name = "mine"
     Traceback (most recent call last):
         ...
-    pgbn.errors.NetworkError: register_sampler(...): give a class derived from ...
+    pgbn.errors.NetworkError: register_sampler(Mine): the class does not define ...
     """
-    if not (isinstance(kind, type) and issubclass(kind, FirstLayer)) or isabstract(kind):
+    if not (isinstance(kind, type) and issubclass(kind, FirstLayer)):
         raise NetworkError(
-            f"register_sampler({kind!r}): give a class derived from "
-            "pgbn.extend.FirstLayer that has all its methods"
+            f"register_sampler({kind!r:.60}): give a class derived from pgbn.extend.FirstLayer"
+        )
+    if isabstract(kind):
+        lacking = ", ".join(sorted(kind.__abstractmethods__))
+        raise NetworkError(
+            f"register_sampler({kind.__name__}): the class does not define {lacking}; define "
+            "them, as pgbn.extend.FirstLayer describes"
         )
     known = _kinds.get(kind.name)
     if known is not None and known.__qualname__ != kind.__qualname__:

@@ -47,7 +47,7 @@ from pgbn.engine.run.generate import (
 from pgbn.engine.run.shown import Shown, Summary
 from pgbn.engine.run.state import read_tables, restore_samplers, take_state
 from pgbn.engine.shards.driver import executor_behind, shards_of
-from pgbn.errors import DataError, did_you_mean
+from pgbn.errors import DataError, did_you_mean, missing_attribute
 from pgbn.network.schedule import Schedule
 from pgbn.nodes.base import Latent, Observed
 from pgbn.nodes.rules import find_link
@@ -216,6 +216,13 @@ class Chain(Shown):
       x[doc, term] (2, 3)
       settings: seed 1, sampler collapsed
     """
+
+    if not TYPE_CHECKING:  # it would hide unknown attributes from type checkers
+
+        def __getattr__(self, name: str) -> Any:
+            """No attribute: an error that says what to write instead."""
+            words = ("sample", "run", "step", "draw", "advance", "fit")
+            raise missing_attribute(self, name, dict.fromkeys(words, "chain.sweep(n)"))
 
     def __init__(
         self, program: Program, given: Given, seed: int, number: int = 0, sampler: str = "auto"
@@ -685,6 +692,7 @@ class Chain(Shown):
         self._refresh()
         return float(sum(log_density(self._program, name)[0] for name in self.network.observed))
 
+    @validated
     def save(self, path: str | Path) -> None:
         """Write the chain to a folder.
 

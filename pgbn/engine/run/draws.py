@@ -14,11 +14,22 @@ from pgbn.checks import validated
 from pgbn.engine.data.cells import Cells
 from pgbn.engine.run.chain import Chain
 from pgbn.engine.run.shown import NamedArrays, Summary
-from pgbn.errors import PgbnError, did_you_mean
+from pgbn.errors import PgbnError, did_you_mean, missing_attribute
 from pgbn.storage import folders
 
 if TYPE_CHECKING:
     from pgbn.network.network import Network
+
+
+# What other packages call a method.
+_METHODS = {
+    **dict.fromkeys(("posterior", "to_inferencedata", "to_inference_data"), "draws.to_arviz()"),
+    "summary": "arviz.summary(draws.to_arviz())",
+    "plot_trace": "arviz.plot_trace(draws.to_arviz())",
+    "posterior_predictive": "draws.predict(name)",
+    **dict.fromkeys(("samples", "get_samples", "get_values"), "draws[name]"),
+    **dict.fromkeys(("std", "sd"), "draws[name].std(axis=(0, 1))"),
+}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -74,6 +85,13 @@ class Draws(NamedArrays):
     data: Mapping[str, Cells] = field(default_factory=dict)
     coords: Mapping[str, list[Any]] = field(default_factory=dict)
     given: Mapping[str, NDArray[Any]] = field(default_factory=dict)
+
+    if not TYPE_CHECKING:  # it would hide unknown attributes from type checkers
+
+        def __getattr__(self, name: str) -> Any:
+            """No attribute: an error that says how draws of that name are read."""
+            node = f"; write draws[{name!r}]" if name in self.__dict__.get("arrays", ()) else ""
+            raise missing_attribute(self, name, _METHODS, node)
 
     @property
     def sizes(self) -> dict[str, int]:
@@ -356,6 +374,7 @@ class Draws(NamedArrays):
 
         return write_report(self, path, **options)
 
+    @validated
     def save(self, path: str | Path) -> None:
         """Write the draws to a folder.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
@@ -16,7 +17,7 @@ def test_rules_are_checked_when_they_are_declared() -> None:
         level: pgbn.extend.Slot
 
     rule = pgbn.extend.evidence_rule
-    with pytest.raises(pgbn.NetworkError, match="has no slot 'shape'; it has"):
+    with pytest.raises(pgbn.NetworkError, match=r"Layer has no slot 'shape'.* Known: level"):
         rule(Layer, "shape", count="value", exposure=1.0)
     with pytest.raises(pgbn.NetworkError, match="must be 'collapsed' or 'given'"):
         rule(Layer, "level", relation="other", count="count", exposure=1.0)
@@ -30,6 +31,36 @@ def test_rules_are_checked_when_they_are_declared() -> None:
         rule(Layer, "level", drawn=lambda node: node.dims)(lambda count: count)
     with pytest.raises(pgbn.NetworkError, match="names 'shape'; it may read"):
         pgbn.extend.draw_rule(Layer)(lambda count, shape: {})
+
+
+@pytest.mark.parametrize(
+    ("register", "words"),
+    [
+        (lambda: pgbn.extend.evidence_rule("Own", "rate"), r"'Own'\): give a class derived from"),
+        (lambda: pgbn.extend.draw_rule(pgbn.Poisson), r"draw_rule\(Poisson\).*extend.Latent; only"),
+        (lambda: pgbn.extend.kernel_rule(pgbn.Poisson), r"kernel_rule\(Poisson\).*extend.Latent"),
+        (lambda: pgbn.extend.link_rule(pgbn.Gamma, "rate"), r"link_rule\(Gamma\).*extend.Observed"),
+        (lambda: pgbn.extend.counts_are_data(pgbn.Poisson, "rat"), "no slot 'rat'. Did you mean"),
+        (lambda: pgbn.extend.draw_rule(pgbn.Gamma)(3), "decorates 3; it must decorate a function"),
+        (
+            lambda: pgbn.extend.draw_rule(pgbn.Gamma)(lambda count: {}),
+            "Gamma has a draw rule already",
+        ),
+        (
+            lambda: pgbn.extend.evidence_rule(
+                pgbn.Gamma, "rate", relation="given", exposure="value"
+            )(lambda value: value),
+            "has an evidence rule for 'rate' already.*class MyGamma",
+        ),
+    ],
+)
+def test_rules_that_are_surely_wrong_are_rejected(
+    register: Callable[[], object], words: str
+) -> None:
+    before = dict(registry._draws), dict(registry._evidence), dict(registry._links)
+    with pytest.raises(pgbn.NetworkError, match=words):
+        register()
+    assert before == (registry._draws, registry._evidence, registry._links)
 
 
 def test_missing_rules_of_a_new_type() -> None:
