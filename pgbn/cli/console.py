@@ -20,7 +20,7 @@ import numpy as np
 import typer
 from numpy.typing import NDArray
 
-from pgbn.errors import DataError, PgbnError, PgbnWarning, printable
+from pgbn.errors import DataError, PgbnError, PgbnWarning, did_you_mean, printable
 from pgbn.storage.arrays import write_npz
 from pgbn.storage.atomic_files import new_file
 
@@ -180,12 +180,22 @@ def as_options(sentence: str) -> str:
     return re.sub(names, lambda found: "--" + found[0].replace("_", "-"), sentence)
 
 
+# What other programs call a command.
+_COMMANDS = {"train": "fit", "learn": "fit", "predict": "transform", "show": "topics"}
+
+
 def _complain(error: Exception, output: Output) -> int:
     said = getattr(error, "format_message", None)  # errors of typer, whichever click it carries
     usage, context = said is not None, getattr(error, "ctx", None)
     message = str(said() if said is not None else error)
+    asked = re.search(r"No such command '([^']+)'", message)
+    if asked is not None and context is not None and "Did you mean" not in message:
+        word = _COMMANDS.get(asked[1], asked[1])
+        message = message.rstrip(".") + f".{did_you_mean(word, context.command.commands)}"
+    message = re.sub(r"Input should be a valid integer, .*", "give an integer", message)
     if usage and context is not None:
-        message = f"{message.rstrip('.')}; see {context.command_path} --help"
+        see = " See" if message.endswith("?") else "; see"
+        message = f"{message.rstrip('.')}{see} {context.command_path} --help"
     if not isinstance(error, (PgbnError, OSError)) and not usage:
         message = f"{type(error).__name__}: {message} (a bug? --debug shows where)"
     line = " ".join(message.split())

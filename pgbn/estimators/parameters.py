@@ -271,9 +271,15 @@ def begin_fit(
 def read_settings(estimator: Any, X: Any, seed: int) -> Settings:
     """What the parameters of an estimator say of a training on X."""
     link, name = read_link(estimator.link, X), estimator._width_name
+    widths = getattr(estimator, name)
+    if name == "width" and isinstance(widths, list | tuple) and len(widths) > 1:
+        raise DataError(
+            f"width={widths!r:.60}: a {type(estimator).__name__} has one layer; give one number, "
+            f"or use pgbn.PGBN(max_width={widths!r:.60})"
+        )
     with renaming("max_width", name):
         return Settings(
-            getattr(estimator, name), estimator.depth, eta=estimator.eta, link=link, seed=seed,
+            widths, estimator.depth, eta=estimator.eta, link=link, seed=seed,
             burn_in=estimator.burn_in, sweeps=estimator.sweeps, sampler=estimator.sampler,
             min_width=estimator.min_width, priors=estimator.priors,
             keep_draws=estimator.keep_draws,

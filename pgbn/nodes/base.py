@@ -306,7 +306,11 @@ class Latent(Node):
             if not np.allclose(sums, 1.0):
                 worst = float(np.ravel(sums)[np.argmax(np.abs(sums - 1.0))])
                 over = ", ".join(map(repr, self.sums_over))
-                return f"sums to {worst:g} over {over}; divide by the sum, to make it 1"
+                turned = value.ndim == 2 and any(
+                    np.allclose(value.sum(axis=axis), 1.0) for axis in (0, 1)
+                )
+                hint = f"; is it transposed? its dims are {self.axes}" if turned else ""
+                return f"sums to {worst:g} over {over}; divide by the sum, to make it 1{hint}"
         return None
 
     def refuses_mean(self, value: Array) -> str | None:

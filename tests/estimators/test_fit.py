@@ -248,7 +248,7 @@ def test_an_estimator_takes_a_budget_for_each_layer(tmp_path: Path) -> None:
         deeper.set_params(max_width=(9, 4, 2)).fit(X)
     with pytest.raises(DataError, match=r"max_width=\(9, 5\) is of length 2, but depth=3"):
         deeper.set_params(max_width=(9, 5)).fit(X)
-    with pytest.raises(DataError, match=r"width=\(3, 4\): 4 is more than the 3"):
+    with pytest.raises(DataError, match=r"width=\(3, 4\): a PFA has one layer; give one number"):
         pgbn.PFA((3, 4)).fit(X)
     assert deeper.report(tmp_path / "page.html").exists()
 
