@@ -38,7 +38,7 @@ def test_projection_multiplies_the_layers():
     before = model.phi[0].copy()
     topic_terms(model, 1)[:] = 0  # the caller's own
     np.testing.assert_array_equal(model.phi[0], before)
-    with pytest.raises(DataError, match="numbered from 1 to 3"):
+    with pytest.raises(DataError, match="an integer from 1 to 3"):
         topic_terms(model, 4)
 
 

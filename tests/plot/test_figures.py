@@ -57,7 +57,7 @@ def test_document_map(data) -> None:
     drawn(ax)
     assert sum(len(points.get_offsets()) for points in ax.collections) == 80
     assert len(ax.get_legend().get_texts()) == 3
-    with pytest.raises(DataError, match="numbered from 1 to 3"):
+    with pytest.raises(DataError, match="an integer from 1 to 3"):
         plot.document_map(data, layer=4)
 
 
