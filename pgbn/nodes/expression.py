@@ -142,8 +142,8 @@ def explain_error(cls: type[Any], name: object, error: ValidationError) -> str:
         message = f"is missing{along if field == 'over' else such}"
     elif first["type"] == "extra_forbidden":
         message = f"is not a parameter{_instead(field, takes)}"
-    elif field == "name" and (first["input"] == "" or not isinstance(first["input"], str)):
-        found = "is missing" if first["input"] == "" else f"{value} is no text"
+    elif field == "name" and not (isinstance(first["input"], str) and first["input"]):
+        found = f"{value} is no text" if not isinstance(first["input"], str) else "is missing"
         message = f"{found}; the first argument is the name, as in {cls.__name__}('theta', …)"
     elif field.startswith("dims") and not first["type"].startswith("value_error"):
         message = f"got {value}; give names of dims, such as dims=('doc', 'topic'). Sizes are "
