@@ -47,8 +47,9 @@ def as_another_user(work: Callable[[], object]) -> None:
 @pytest.fixture
 def open_place(tmp_path: Path) -> Path:
     """A folder that everybody can read, as far as pytest's own folders allow."""
-    for folder in (tmp_path, *tmp_path.parents[:2]):
-        folder.chmod(0o755)
+    for folder in (tmp_path, *tmp_path.parents):
+        if not folder.stat().st_mode & 0o005:  # up to those that everybody can read already
+            folder.chmod(0o755)
     return tmp_path
 
 
