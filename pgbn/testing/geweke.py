@@ -180,7 +180,7 @@ def check_network(network: Any, sizes: Any, caller: str, broken: Any = None) -> 
     """Arguments of a test: the network, the sizes, and what breaks the chain."""
     if not isinstance(network, Network):
         raise NetworkError(
-            f"{caller}: network is a {type(network).__name__}; give a pgbn.Network, such as "
+            f"{caller}: network={network!r:.60}; give a pgbn.Network, such as "
             "pgbn.Network(x) or pgbn.zoo.lda(3)"
         )
     if sizes is not None and not isinstance(sizes, Mapping):

@@ -100,7 +100,7 @@ def test_threads_or_an_executor() -> None:
     assert executor_of(None, Threads(2)) == Threads(2)
     with pytest.raises(DataError, match="give one of them"):
         executor_of(2, Threads(2))
-    with pytest.raises(DataError, match=r"subclass of pgbn\.samplers\.executor\.Executor"):
+    with pytest.raises(DataError, match=r"subclass of pgbn\.extend\.Executor"):
         executor_of(None, object())  # type: ignore[arg-type]
     idle = type("Idle", (Backwards,), {"workers": 0})()
     with pytest.raises(DataError, match="workers=0 must be an integer of at least 1"):

@@ -15,7 +15,7 @@ from tests.testing.test_edges import EDGE, SIZES
 NETWORK = pg.Network(pg.Poisson("x", pg.Gamma("a", 2, 2), dims="i"))
 CALLS: dict[str, Callable[[], Any]] = {
     **{
-        f"{test.__name__}: network=3: give a pgbn.Network": partial(test, 3)
+        f"{test.__name__}: network=3; give a pgbn.Network": partial(test, 3)
         for test in (testing.geweke, testing.check_conjugacy, testing.sbc, testing.mutant_table)
     },
     **{
@@ -23,7 +23,7 @@ CALLS: dict[str, Callable[[], Any]] = {
         for test in (testing.geweke, testing.check_conjugacy, testing.mutant_table)
     },
     "simulations": lambda: testing.sbc(NETWORK, {"i": 2}, 1),
-    "mutants: network=3: give a pgbn.Network": lambda: testing.mutants(3),  # type: ignore[arg-type]
+    "mutants: network=3; give a pgbn.Network": lambda: testing.mutants(3),  # type: ignore[arg-type]
     "geweke: broken=3: give a function": lambda: testing.geweke(NETWORK, {"i": 2}, broken=3),  # type: ignore[arg-type]
     "sbc: broken='a': give a function": lambda: testing.sbc(NETWORK, {"i": 2}, broken="a"),  # type: ignore[arg-type]
     "seed='a' must be": lambda: testing.sbc(NETWORK, {"i": 2}, seed="a"),  # type: ignore[arg-type]

@@ -107,7 +107,7 @@ def test_settings_of_the_first_layers() -> None:
 @pytest.mark.parametrize(
     ("budget", "message"),
     [
-        ((6, 5), r"max_width=\(6, 5\): 2 of depth=3 layers; give one number for each"),
+        ((6, 5), r"max_width=\(6, 5\) is of length 2, but depth=3; give one number for each"),
         ((6, 4, 5), r"max_width=\(6, 4, 5\): 5 is more than the 4 of the layer below"),
         ((6, 5, 0), r"max_width=\(6, 5, 0\) must hold integers of at least 1"),
         ((6, 5.5, 4), r"max_width=\(6, 5.5, 4\) must hold integers"),
@@ -117,7 +117,7 @@ def test_settings_of_the_first_layers() -> None:
             r"(?s)max_width=array.* must be an integer of at least 1, or one such",
         ),
         (np.array(6), r"max_width=array\(6\) must be an integer"),
-        ((), r"max_width=\(\): 0 of depth=3"),
+        ((), r"max_width=\(\) is of length 0, but depth=3"),
         ("6,5,4", "max_width='6,5,4' must be an integer of at least 1, or one such for each layer"),
         ({6: 5}, "max_width={6: 5} must be an integer"),
         (True, "max_width=True must be an integer"),

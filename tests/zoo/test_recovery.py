@@ -121,6 +121,7 @@ def test_every_model_has_a_case_and_a_figure() -> None:
     """All of them can be made."""
     assert {name.partition(",")[0] for name in CASES} == set(MODEL_NAMES)
     assert all(case.make().observed for case in CASES.values())
-    table = (ROOT / "docs" / "zoo.md").read_text(encoding="utf-8").partition("## Recovery")[2]
+    page = (ROOT / "docs/evidence/joint-distribution.md").read_text(encoding="utf-8")
+    table = page.partition("## Recovery")[2]
     for name in MODEL_NAMES:
         assert re.search(rf"\| `{name}`[^|]*\| \d\d\.\d \|", table), name

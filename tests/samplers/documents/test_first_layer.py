@@ -74,7 +74,7 @@ def test_no_batch_or_thread_changes_a_document_with_large_counts(depth):
     threaded = infer(model, x[::-1], threads=2, **settings)
     single = [infer(model, x[[row]], threads=1, **settings) for row in range(len(x))]
     for t in range(1, depth + 1):
-        for name in ("proportions", "values", "proportions_sd", "sd"):
+        for name in ("proportions", "means", "proportions_sd", "sd"):
             expected = getattr(whole, name)[f"theta{t}"]
             np.testing.assert_array_equal(getattr(threaded, name)[f"theta{t}"][::-1], expected)
             for row, one in enumerate(single):
