@@ -140,7 +140,9 @@ return slides.flatMap((slide) => [...slide.querySelectorAll("pre code")])
 
 
 def test_the_sheet_has_every_rule(tmp_path):
-    table = [line.split()[0] for line in str(pgbn.rules()).splitlines() if line.startswith("  ")]
+    rules = [line.split()[0] for line in str(pgbn.rules()).splitlines() if line.startswith("  ")]
+    # other tests of this process may have registered rules of types of their own
+    table = [place for place in rules if hasattr(pgbn, place.partition(".")[0])]
     assert len(table) > 10
     slides.main(["rules", "-o", str(tmp_path / "rules.html")])
     slides.main(["rules", "-o", str(tmp_path / "rules.tex")])
